@@ -1,0 +1,302 @@
+//! What a stored record means to the document that finds it: at load, when another tab wrote, when a write was outrun.
+
+use alloc::string::String;
+
+use super::effect::{ConflictReason, Effect, Effects, Reply};
+use super::event::Ticket;
+use super::inquiry::Purpose;
+use super::state::{Cause, NotSentReason, Problem, State, Success, UnknownReason};
+use super::{Activity, Machine};
+use crate::record::{self, Ending, Phase, Record, RecordFault, Tombstone};
+use crate::time::{Now, Wall};
+
+impl Machine {
+    /// Both stores were read. A sound copy wins over an unreadable one; a newer schema anywhere is not ours to touch.
+    pub(super) fn on_loaded(&mut self, now: Now, database: Option<String>, local: Option<String>, fx: &mut Effects) {
+        self.loaded = true;
+        self.read_only = None;
+        let mut found: Option<Record> = None;
+        let mut corrupt = false;
+        for text in [database, local].into_iter().flatten() {
+            match record::read(&text) {
+                Ok(copy) => found = Some(found.map_or_else(|| copy.clone(), |best| best.newer(copy.clone()))),
+                Err(RecordFault::Corrupt) => corrupt = true,
+                Err(RecordFault::Newer(version)) => {
+                    self.read_only = Some(UnknownReason::NewerVersion);
+                    self.record.version = version;
+                }
+            }
+        }
+        match (found, self.read_only) {
+            (_, Some(_)) => {}
+            (Some(record), None) => {
+                self.stored = Some(record.version);
+                self.adopt_at_load(now, record, fx);
+            }
+            (None, None) if corrupt => self.read_only = Some(UnknownReason::NoKey),
+            (None, None) => {}
+        }
+        fx.push(Effect::Announce);
+    }
+
+    fn adopt_at_load(&mut self, now: Now, record: Record, fx: &mut Effects) {
+        self.record = record;
+        self.generation = self.record.version.generation;
+        self.witnessed = self.record.current.is_some().then_some(self.generation);
+        let Some(current) = &mut self.record.current else { return };
+        if current.phase == Phase::Sending {
+            // The write-ahead mark: bytes may have left with a document that is gone (R19, R20).
+            current.raise_doubt(Cause::DocumentLost);
+        }
+        if !current.is_open() {
+            return;
+        }
+        let phase = current.phase.clone();
+        match phase {
+            Phase::Disputed(_) => {}
+            Phase::Sending | Phase::Waiting if self.is_led_by_another(now) => {
+                fx.push(Effect::Drive);
+                self.look(now, Purpose::Load, fx);
+            }
+            Phase::Reserved
+            | Phase::Sending
+            | Phase::Waiting
+            | Phase::Suspended(_)
+            | Phase::Refused { .. }
+            | Phase::NotSent(_)
+            | Phase::Unknown(_) => self.look(now, Purpose::Load, fx),
+        }
+    }
+
+    fn is_led_by_another(&self, now: Now) -> bool {
+        self.record
+            .current
+            .as_ref()
+            .is_some_and(|current| current.driver != self.setting.document && current.lease_until > now.wall)
+    }
+
+    /// A status check where there is one and it may help; else what can be said without.
+    fn look(&mut self, now: Now, purpose: Purpose, fx: &mut Effects) {
+        let doubtful = self.record.current.as_ref().is_some_and(|current| current.doubt != Default::default());
+        if doubtful && self.operation.can_check() {
+            self.inquire(now, purpose, fx);
+        } else {
+            self.after_look(now, false, fx);
+        }
+    }
+
+    /// Nothing more was learnt: observe a driver that may live, or say what is known.
+    pub(super) fn after_look(&mut self, now: Now, pressed: bool, fx: &mut Effects) {
+        let Some(current) = &self.record.current else { return };
+        let live = matches!(current.phase, Phase::Sending | Phase::Waiting);
+        if live && !self.drives && self.is_led_by_another(now) {
+            let lease_ends = Self::mono_at(now, current.lease_until);
+            self.activity = Activity::Observing { lease_ends, pressed };
+            fx.push(Effect::Announce);
+            return;
+        }
+        let phase = match (&current.phase, current.doubt) {
+            (Phase::Sending | Phase::Waiting, super::state::Doubt::None) => Phase::NotSent(NotSentReason::DocumentLost),
+            (Phase::Sending | Phase::Waiting, super::state::Doubt::Possible { .. }) => {
+                Phase::Unknown(UnknownReason::DocumentLost)
+            }
+            (
+                Phase::Reserved
+                | Phase::Suspended(_)
+                | Phase::Refused { .. }
+                | Phase::NotSent(_)
+                | Phase::Unknown(_)
+                | Phase::Disputed(_),
+                _,
+            ) => current.phase.clone(),
+        };
+        self.rest(now, phase, fx);
+    }
+
+    /// The driver is gone, or its lease is over: start with a look (R70).
+    pub(super) fn take_over(&mut self, now: Now, fx: &mut Effects) {
+        let Activity::Observing { pressed, .. } = self.activity else { return };
+        if let Some(current) = &mut self.record.current {
+            current.lease_until = Wall(0);
+            if current.phase == Phase::Sending {
+                current.raise_doubt(Cause::DocumentLost);
+            }
+        }
+        let purpose = if pressed { Purpose::BeforeResend } else { Purpose::Load };
+        let doubtful = self.record.current.as_ref().is_some_and(|current| current.doubt != Default::default());
+        if pressed && !(doubtful && self.operation.can_check()) {
+            self.start_round(now, fx);
+        } else {
+            self.look(now, purpose, fx);
+        }
+    }
+
+    pub(super) fn on_drive_granted(&mut self, now: Now, fx: &mut Effects) {
+        self.drives = true;
+        match &self.activity {
+            Activity::Observing { .. } => self.take_over(now, fx),
+            // The claim asked for it.
+            Activity::Claiming { .. } | Activity::Sending { .. } | Activity::Waiting { .. } => {}
+            // Asked at load: the driver is gone, so what the check leaves open is ours to say.
+            Activity::Inquiring(_) => {}
+            Activity::Resting => {
+                self.drives = false;
+                fx.push(Effect::Release);
+            }
+        }
+    }
+
+    /// A hint made the shell read again. The higher version wins (R65); what this document does goes on unless the
+    /// record moved on without it.
+    pub(super) fn on_record_seen(&mut self, now: Now, text: &str, fx: &mut Effects) {
+        if !self.loaded || self.read_only.is_some() {
+            return;
+        }
+        match record::read(text) {
+            Err(RecordFault::Corrupt) => {}
+            Err(RecordFault::Newer(_)) => self.freeze(fx),
+            Ok(seen) => {
+                if Some(seen.version) > self.stored && seen.version > self.record.version {
+                    self.stored = Some(seen.version);
+                    self.adopt(now, seen, fx);
+                }
+            }
+        }
+    }
+
+    /// A newer version of the library wrote here: read-only from now on (R27).
+    fn freeze(&mut self, fx: &mut Effects) {
+        self.read_only = Some(UnknownReason::NewerVersion);
+        self.activity = Activity::Resting;
+        fx.push(Effect::Abort);
+        self.settle(Reply::Held, fx);
+    }
+
+    /// Takes another document's record as the truth.
+    fn adopt(&mut self, now: Now, record: Record, fx: &mut Effects) {
+        self.record = record;
+        let generation = self.record.version.generation;
+        // The first reservation of a slot is nobody's news: a document without one takes it over (R1).
+        if self.generation == 0 {
+            self.generation = generation;
+            self.witnessed = Some(generation);
+        }
+        if let Activity::Sending { .. } = self.activity {
+            fx.push(Effect::Abort);
+        }
+        let pressed = self.is_waited_for();
+        if self.generation < generation {
+            // Another document went on to the next wish; ours is older (R23).
+            self.activity = Activity::Resting;
+            let offered = self.wish.as_ref().map(|wish| wish.remembered.clone()).unwrap_or_default();
+            let reply = self.conflict(ConflictReason::Stale, offered);
+            self.settle(reply, fx);
+            return;
+        }
+        match &self.record.current {
+            None => self.show_ending_of_another(fx),
+            Some(current) if matches!(current.phase, Phase::Sending | Phase::Waiting) => {
+                let lease_ends = Self::mono_at(now, current.lease_until);
+                let same = self.holds_digest_of_current();
+                self.shown = None;
+                self.activity = Activity::Observing { lease_ends, pressed: pressed && same };
+                fx.push(Effect::Announce);
+                if pressed && !same {
+                    self.reply_conflict_all(fx);
+                }
+            }
+            Some(current) if current.phase == Phase::Reserved => {
+                self.activity = Activity::Resting;
+                fx.push(Effect::Announce);
+                if pressed {
+                    self.start_round(now, fx);
+                }
+            }
+            Some(_) => {
+                self.shown = None;
+                self.activity = Activity::Resting;
+                self.settle(Reply::Settled, fx);
+            }
+        }
+    }
+
+    fn reply_conflict_all(&mut self, fx: &mut Effects) {
+        let offered = self.wish.take().map(|wish| wish.remembered).unwrap_or_default();
+        let reply = self.conflict(ConflictReason::Fields, offered);
+        fx.push(Effect::ReplyAll(reply));
+    }
+
+    /// A submit of this document is on its way to the store or waits for another driver.
+    const fn is_waited_for(&self) -> bool {
+        match &self.activity {
+            Activity::Claiming { .. } => true,
+            Activity::Observing { pressed, .. } => *pressed,
+            Activity::Inquiring(inquiry) => matches!(inquiry.purpose, Purpose::BeforeResend),
+            Activity::Resting | Activity::Sending { .. } | Activity::Waiting { .. } => false,
+        }
+    }
+
+    pub(super) fn holds_digest_of_current(&self) -> bool {
+        match (&self.wish, &self.record.current) {
+            (Some(wish), Some(current)) => match &current.digest {
+                Some(digest) => *digest == crate::fingerprint::Digest::of(&current.key, &wish.canonical),
+                None => true,
+            },
+            _ => false,
+        }
+    }
+
+    fn show_ending_of_another(&mut self, fx: &mut Effects) {
+        self.activity = Activity::Resting;
+        if self.witnessed == Some(self.record.version.generation) {
+            self.shown = self.record.last.as_ref().map(state_of_tombstone);
+        }
+        self.settle(Reply::Settled, fx);
+    }
+
+    /// The compare found another record than expected. What this document knows for sure is written on top of it;
+    /// otherwise the stored one is the truth.
+    pub(super) fn on_outrun(&mut self, now: Now, _ticket: Ticket, text: &str, fx: &mut Effects) {
+        let theirs = match record::read(text) {
+            Ok(theirs) => theirs,
+            Err(RecordFault::Newer(_)) => return self.freeze(fx),
+            Err(RecordFault::Corrupt) => {
+                // Somebody spoilt the stored text while we live: memory is the truth, the text is kept aside.
+                fx.push(Effect::Quarantine);
+                self.stored = None;
+                let _ = self.write(fx);
+                return;
+            }
+        };
+        self.stored = Some(theirs.version);
+        let ours_ends = self.record.current.is_none() && self.record.last.is_some();
+        let theirs_open = theirs.current.is_some();
+        let same = theirs.version.generation == self.record.version.generation;
+        let out = matches!(self.activity, Activity::Sending { .. });
+        if same && theirs_open && (ours_ends || out) {
+            self.record.version.round = self.record.version.round.max(theirs.version.round);
+            self.record.version.rev = self.record.version.rev.max(theirs.version.rev);
+            let _ = self.write(fx);
+        } else {
+            self.adopt(now, theirs, fx);
+        }
+    }
+}
+
+/// What a tombstone alone can show.
+pub(super) fn state_of_tombstone(last: &Tombstone) -> State {
+    match &last.ending {
+        Ending::Succeeded { result_id, earlier } => State::Succeeded(Success {
+            result_id: result_id.clone(),
+            replayed: true,
+            at: last.at,
+            earlier: *earlier,
+            ..Success::default()
+        }),
+        Ending::Rejected { status, kind } => {
+            State::Rejected { status: *status, problem: Problem { kind: kind.clone(), ..Problem::default() } }
+        }
+        Ending::Fenced => State::Fenced,
+        Ending::Decided { outcome, by } => State::Decided { outcome: *outcome, by: by.clone(), at: last.at },
+    }
+}

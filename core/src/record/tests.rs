@@ -1,0 +1,115 @@
+//! Round trips and faults of the stored form.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+
+fn key(byte: u8) -> Key {
+    Key::from_random([byte; 16])
+}
+
+fn full() -> Record {
+    Record {
+        version: Version { generation: 3, round: 2, rev: 9 },
+        current: Some(Current {
+            digest: Digest::parse(&["1:", &"ab".repeat(32)].concat()),
+            phase: Phase::Unknown(UnknownReason::Deadline),
+            doubt: Doubt::Possible { first_attempt: 2, cause: Cause::Status(502) },
+            attempts: 3,
+            elapsed: Millis(8_000),
+            not_before: Some(Wall(99)),
+            driver: "doc \"1\"".into(),
+            lease_until: Wall(5_000),
+            checked_at: Wall(7),
+            remembered: vec![("sku".into(), "A1\n\u{1F600}".into())],
+            ..Current::reserved(key(7), Wall(1_000), Wall(2_000), Millis(8_000))
+        }),
+        last: Some(Tombstone {
+            key: key(6),
+            digest: None,
+            ending: Ending::Succeeded { result_id: Some("ord_1".into()), earlier: Some(Wall(4)) },
+            at: Wall(900),
+        }),
+        open: vec![LeftOpen {
+            key: key(5),
+            digest: None,
+            first_sent: Wall(1),
+            reserved_at: Wall(2),
+            left_at: Wall(3),
+            ending: OpenEnding::Settled(Ending::Decided { outcome: Ruling::Applied, by: "Ann".into() }),
+        }],
+    }
+}
+
+fn phases() -> Vec<Phase> {
+    vec![
+        Phase::Reserved,
+        Phase::Sending,
+        Phase::Waiting,
+        Phase::Suspended(SuspendReason::WrongSubject),
+        Phase::Refused { status: 413, kind: "urn:x".into() },
+        Phase::NotSent(NotSentReason::Offline),
+        Phase::Unknown(UnknownReason::NoKey),
+        Phase::Disputed(DisputeReason::Value),
+    ]
+}
+
+#[test]
+fn r27_given_every_phase_when_written_and_read_then_it_is_the_same_record() {
+    for phase in phases() {
+        let mut record = full();
+        record.current.as_mut().unwrap().phase = phase;
+        assert_eq!(read(&record.write()), Ok(record));
+    }
+}
+
+#[test]
+fn r85_given_any_truncation_then_it_is_corrupt_and_never_a_record() {
+    let text = full().write();
+    for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+        assert_eq!(read(&text[..end]), Err(RecordFault::Corrupt), "cut at {end}");
+    }
+}
+
+#[test]
+fn r85_given_foreign_or_oversized_text_then_it_is_corrupt() {
+    for foreign in ["", "null", "[]", "7", "{}", "{\"schema\":0}", "{\"schema\":\"1\"}", "not json"] {
+        assert_eq!(read(foreign), Err(RecordFault::Corrupt), "{foreign}");
+    }
+    let padded: String = [full().write(), " ".repeat(TEXT_BYTES_MAX)].concat();
+    assert_eq!(read(&padded), Err(RecordFault::Corrupt));
+}
+
+#[test]
+fn r85_given_a_member_of_another_type_or_an_unknown_phase_then_it_is_corrupt() {
+    let text = full().write();
+    for (from, to) in
+        [("\"attempts\":3", "\"attempts\":\"3\""), ("\"unknown\"", "\"lost\""), ("\"rev\":9", "\"rev\":-9")]
+    {
+        assert!(text.contains(from), "{from}");
+        assert_eq!(read(&text.replace(from, to)), Err(RecordFault::Corrupt), "{to}");
+    }
+}
+
+#[test]
+fn r27_given_a_newer_schema_then_it_is_newer_whatever_its_members_and_never_corrupt() {
+    let text = r#"{"schema":2,"generation":4,"round":1,"rev":2,"current":{"phase":"teleported"}}"#;
+    assert_eq!(read(text), Err(RecordFault::Newer(Version { generation: 4, round: 1, rev: 2 })));
+}
+
+#[test]
+fn r65_given_two_copies_then_generation_round_and_rev_decide_in_this_order() {
+    let at = |generation, round, rev| Record { version: Version { generation, round, rev }, ..Record::default() };
+    assert_eq!(at(1, 9, 9).newer(at(2, 0, 0)), at(2, 0, 0));
+    assert_eq!(at(1, 2, 0).newer(at(1, 1, 9)), at(1, 2, 0));
+    assert_eq!(at(1, 1, 2).newer(at(1, 1, 3)), at(1, 1, 3));
+}
+
+#[test]
+fn r93_given_erase_then_no_remembered_value_is_written() {
+    let mut record = full();
+    record.erase_remembered();
+    assert!(!record.write().contains("A1"));
+}
