@@ -176,13 +176,11 @@ impl Reader<'_> {
     }
 
     fn month(&mut self) -> Option<i64> {
-        let mut number = 1;
-        for name in MONTHS.chunks_exact(3) {
+        for (number, name) in (1..).zip(MONTHS.chunks_exact(3)) {
             if let Some(rest) = self.rest.strip_prefix(name) {
                 self.rest = rest;
                 return Some(number);
             }
-            number += 1;
         }
         None
     }

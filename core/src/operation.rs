@@ -13,11 +13,12 @@ use alloc::vec::Vec;
 pub use self::choice::{Contract, Effect, Encoding, Method, ObjectKind, Persistence, Reconcile};
 pub use self::invalid::{InvalidOption, OptionRule};
 use crate::budget;
+use crate::fingerprint::RESERVED_PREFIX;
 use crate::time::Millis;
 
 /// Every option of an operation as TypeScript spells it; a facade refuses any other. The last two are functions and stay
 /// outside the core.
-pub const FIELDS: [&str; 25] = [
+pub const FIELDS: &[&str] = &[
     "name",
     "url",
     "method",
@@ -51,9 +52,6 @@ pub const NAME_BYTES_MAX: usize = 64;
 pub const URL_BYTES_MAX: usize = 2_048;
 /// Most entries in one list of fields.
 pub const LIST_MAX: usize = 128;
-
-/// Hidden fields of a native POST begin like this, so no field of the wish may.
-const RESERVED_PREFIX: &str = "_idempotency_";
 
 /// Options as they arrive: words unread, numbers unchecked (they come from JavaScript), `None` for what was left out.
 #[derive(Clone, Debug, Default, PartialEq)]

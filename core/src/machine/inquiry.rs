@@ -64,6 +64,12 @@ pub(super) struct Inquiry {
 }
 
 impl Inquiry {
+    pub(super) const fn observe(&mut self, now: Now) {
+        if let Purpose::Progress(round) = &mut self.purpose {
+            round.observe(now);
+        }
+    }
+
     pub(super) const fn wakes_at(&self) -> Mono {
         match self.next {
             Some(next) if next.0 < self.ends.0 => next,

@@ -165,8 +165,20 @@ impl Machine {
     #[must_use]
     pub fn step(&mut self, now: Now, event: Event) -> Effects {
         let mut fx = Effects::new();
+        self.observe_clocks(now);
         self.dispatch(now, event, &mut fx);
         fx
+    }
+
+    /// What the clocks have once shown as spent stays spent, even if one of them jumps back (R31).
+    const fn observe_clocks(&mut self, now: Now) {
+        match &mut self.activity {
+            Activity::Claiming { round, .. } | Activity::Sending { round, .. } | Activity::Waiting { round, .. } => {
+                round.observe(now);
+            }
+            Activity::Inquiring(inquiry) => inquiry.observe(now),
+            Activity::Resting | Activity::Observing { .. } => {}
+        }
     }
 
     fn dispatch(&mut self, now: Now, event: Event, fx: &mut Effects) {

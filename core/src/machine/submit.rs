@@ -214,6 +214,14 @@ impl Machine {
     pub(super) fn start_round(&mut self, now: Now, fx: &mut Effects) {
         let (Some(wish), Some(current)) = (&self.wish, &mut self.record.current) else { return };
         let round = Round::start(now, self.operation.budget);
+        let held_until = current.not_before.filter(|at| *at > now.wall);
+        if held_until.is_some_and(|at| !round.fits(now, at.since(now.wall), self.operation.minimum_attempt())) {
+            // The server's "not before" lies beyond the whole budget: nothing starts, and what is known stays (R50).
+            let (phase, shown) = (current.phase.clone(), self.shown.take());
+            self.rest(now, phase, fx);
+            self.shown = shown;
+            return;
+        }
         current.digest = Some(Digest::of(&current.key, &wish.canonical));
         current.remembered = wish.remembered.clone();
         current.round_started = now.wall;
@@ -221,7 +229,6 @@ impl Machine {
         current.elapsed = Millis::ZERO;
         current.attempts = 0;
         current.driver = self.setting.document.clone();
-        let held_until = current.not_before.filter(|at| *at > now.wall);
         self.record.version.round = self.record.version.round.saturating_add(1);
         self.shown = None;
         self.clock_corrected = false;

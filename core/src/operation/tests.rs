@@ -105,7 +105,7 @@ fn r88_given_a_secret_under_remember_then_the_error_names_it_and_the_remedy() {
 #[test]
 fn r33_given_any_number_for_a_duration_then_refused_or_at_least_one_millisecond() {
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, -0.0, 0.0, 0.999, 1e300, 600_000.5] {
-        let refused = (|| refusal(OperationInput { budget: Some(number), ..order() }))();
+        let refused = refusal(OperationInput { budget: Some(number), ..order() });
         assert_eq!(refused, ("budget", OptionRule::OutOfRange), "{number}");
     }
     let fraction = define(OperationInput { budget: Some(1_234.9), ..order() });

@@ -94,6 +94,19 @@ fn r31_given_a_forward_jump_then_it_ends_early_in_unknown_and_never_sends_again(
 }
 
 #[test]
+fn r31_given_a_jump_ahead_and_back_then_no_time_is_given_back() {
+    let mut desk = Desk::new();
+    desk.submit("2");
+    desk.now.wall = desk.now.wall.plus(Millis(7_700));
+    desk.feed(Event::Online(true));
+    desk.now.wall = desk.now.wall.minus(Millis(7_700));
+    desk.feed(Event::TransportFailed { attempt: 1 });
+    desk.run(8_000);
+    assert_eq!(desk.sent.len(), 1, "300 ms were left: too little for another attempt");
+    assert_eq!(desk.state(), "unknown");
+}
+
+#[test]
 fn r31_given_a_backward_jump_then_the_deadline_is_not_extended() {
     let mut desk = Desk::new();
     desk.submit("2");
@@ -115,6 +128,20 @@ fn r48_given_a_wait_longer_than_the_budget_then_it_ends_at_once_refused_with_the
     assert_eq!(not_before, Some(desk.now.wall.plus(Millis(60_000))));
     desk.run(120_000);
     assert_eq!(desk.sent.len(), 1);
+}
+
+#[test]
+fn r50_given_a_hint_beyond_the_budget_then_another_submit_sends_nothing_and_stays_refused() {
+    let mut desk = Desk::new();
+    desk.submit("2");
+    desk.answer(Answer { retry_after: Some("60".into()), ..status_only(429) });
+    desk.pass(10_000);
+    desk.submit("2");
+    assert_eq!((desk.sent.len(), desk.state()), (1, "refused"));
+    assert_eq!(desk.replies.last(), Some(&Reply::Settled));
+    desk.pass(55_000);
+    desk.submit("2");
+    assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1));
 }
 
 #[test]
