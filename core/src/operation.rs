@@ -1,6 +1,7 @@
 //! The catalog of operations: what one endpoint does, promises and needs, checked once at definition (R125).
 
 mod address;
+mod checked;
 mod choice;
 mod invalid;
 mod sensitive;
@@ -198,6 +199,7 @@ impl Operation {
         let method = method(input.method.as_deref(), effect)?;
         let contract = choice::pick("contract", input.contract.as_deref(), Contract::parse)?;
         let reconcile = reconcile(input.reconcile.as_deref(), input.status_url.is_some())?;
+        let contract = contract_of(contract, reconcile);
         check_fields(&input)?;
         check_pointers(&input)?;
         let budget = millis("budget", input.budget, budget::BUDGET_DEFAULT, budget::BUDGET_MAX)?;
@@ -295,10 +297,21 @@ fn reconcile(word: Option<&str>, has_url: bool) -> Result<Reconcile, InvalidOpti
         Some(Reconcile::StatusByKey | Reconcile::ReadObject) if !has_url => {
             Err(InvalidOption::new("reconcile", OptionRule::StatusUrlMissing))
         }
-        Some(reconcile) => Ok(reconcile),
-        None if has_url => Ok(Reconcile::StatusByKey),
-        None => Ok(Reconcile::Manual),
+        asked => Ok(reconcile_of(asked, has_url)),
     }
+}
+
+fn reconcile_of(asked: Option<Reconcile>, has_url: bool) -> Reconcile {
+    match asked {
+        Some(reconcile) => reconcile,
+        None if has_url => Reconcile::StatusByKey,
+        None => Reconcile::Manual,
+    }
+}
+
+/// A status route by key belongs to the contract, so declaring one declares the contract, unless another is named.
+fn contract_of(named: Option<Contract>, reconcile: Reconcile) -> Option<Contract> {
+    named.or_else(|| (reconcile == Reconcile::StatusByKey).then_some(Contract::Postonce))
 }
 
 fn resend(method: Method, effect: Option<Effect>, contract: Option<Contract>, reconcile: Reconcile) -> Resend {

@@ -16,6 +16,7 @@ pub mod event;
 mod gesture;
 mod inquiry;
 mod restore;
+mod snapshot;
 pub mod state;
 mod submit;
 mod view;
@@ -23,6 +24,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use snapshot::write_pairs;
 pub use view::{LastView, OpenView, View};
 
 use alloc::string::String;
@@ -271,6 +273,11 @@ impl Machine {
     #[must_use]
     pub const fn clock_offset(&self) -> i64 {
         self.setting.clock_offset
+    }
+
+    /// Takes what an earlier document learnt of the server's clock (R117).
+    pub const fn set_clock_offset(&mut self, offset: i64) {
+        self.setting.clock_offset = offset;
     }
 
     // --- shared by the modules -------------------------------------------------------------------------------------

@@ -1,0 +1,201 @@
+/** One slot in this page: what its machine says, and the promises that wait for it. */
+import type { Slot } from "#wasm";
+import { checkHeaders } from "./options.js";
+import { MisuseError, PostonceError } from "./errors.js";
+import { loadModule } from "./loader.js";
+import type { OperationOptions, Snapshot, SubmitOutcome } from "./types.js";
+
+type Settle<T> = { resolve: (value: T) => void; reject: (reason: unknown) => void };
+type Pairs = readonly (readonly [string, string])[];
+type Fields = Record<string, string | readonly string[]>;
+
+/** What the module writes: members that are absent there are `null` here. */
+type Wire = Record<string, unknown> & {
+  state: Snapshot["state"];
+  remembered: Pairs;
+  firstAttempt?: number;
+  cause?: string;
+  body?: string;
+};
+
+/** Fields as a person sees them: a repeated name is a list. */
+export function fieldsOf(pairs: Pairs): Readonly<Fields> {
+  const fields: Fields = {};
+  for (const [name, value] of pairs) {
+    const had = fields[name];
+    fields[name] = had === undefined ? value : [...(typeof had === "string" ? [had] : had), value];
+  }
+  return Object.freeze(fields);
+}
+
+function freeze(value: unknown): unknown {
+  if (typeof value === "object" && value && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(freeze);
+  }
+  return value;
+}
+
+function readSnapshot(text: string): Snapshot {
+  const { firstAttempt, cause, body, remembered, ...rest }: Wire = JSON.parse(text);
+  const snapshot = {
+    reference: null,
+    notBefore: null,
+    deadline: null,
+    last: null,
+    ...rest,
+    doubt: cause ? { possible: true, firstAttempt, cause } : { possible: false },
+    remembered: fieldsOf(remembered),
+    open: (rest.open as object[]).map((open) => ({ resultId: null, ...open })),
+    ...(rest.last ? { last: { resultId: null, ...rest.last } } : {}),
+    ...(rest.state === "succeeded" && { resultId: null, earlier: null, result: body && JSON.parse(body), ...pick(rest) }),
+  };
+  return freeze(snapshot) as Snapshot;
+}
+
+/** The members of a success that the module wrote stand over the `null`s before them. */
+function pick({ resultId, earlier }: Record<string, unknown>): object {
+  return { ...(resultId !== undefined && { resultId }), ...(earlier !== undefined && { earlier }) };
+}
+
+const NOTHING = readSnapshot(
+  '{"state":"idle","persistence":"best-effort","coordination":"none","durable":false,"driving":false,"attempts":0,"attemptsMax":0,"round":0,"budget":0,"remembered":[],"may":[],"open":[]}',
+);
+
+const RUNNING = new Set<string>(["sending", "waiting", "checking"]);
+
+/** `new FormData(form, submitter)`, where the engine has it; else the submitter is appended, as it would be (R96). */
+export function snapshotForm(form: HTMLFormElement, submitter: HTMLElement | null): FormData {
+  try {
+    // An engine that knows the second argument refuses one that is no submit button.
+    new FormData(form.ownerDocument.createElement("form"), form);
+  } catch {
+    return new FormData(form, submitter);
+  }
+  const data = new FormData(form);
+  const name = submitter?.getAttribute("name");
+  if (name) data.append(name, submitter?.getAttribute("value") ?? "");
+  return data;
+}
+
+export class Controller {
+  snapshot = NOTHING;
+  /** The form whose contents a resend may need. */
+  form: HTMLFormElement | undefined;
+  readonly ready: Promise<Slot>;
+  #slot: Slot | undefined;
+  readonly #options: OperationOptions;
+  readonly #listeners = new Set<(snapshot: Snapshot) => void>();
+  readonly #waiting: Settle<SubmitOutcome>[] = [];
+  #next: Settle<SubmitOutcome>[] = [];
+  #gestures: Settle<Snapshot>[] = [];
+
+  constructor(options: OperationOptions, subject: string, object: string) {
+    this.#options = options;
+    this.ready = loadModule().then(async () => {
+      const { Slot } = await import("#wasm");
+      const whole = Object.fromEntries(
+        Object.entries(options).map(([name, value]) => [name, typeof value === "number" ? Math.floor(value) : value]),
+      );
+      this.#slot = new Slot(JSON.stringify(whole), subject, object, this, document.baseURI);
+      return this.#slot;
+    });
+    // Whoever waits for the module is told; a page that only binds must not end in an unhandled rejection.
+    this.ready.catch(() => {});
+  }
+
+  subscribe(listener: (snapshot: Snapshot) => void): () => void {
+    this.#listeners.add(listener);
+    listener(this.snapshot);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The answer to the submit that `start` begins. */
+  submit(start: (slot: Slot) => void): Promise<SubmitOutcome> {
+    return this.ready.then(
+      (slot) =>
+        new Promise((resolve, reject) => {
+          this.#waiting.push({ resolve, reject });
+          start(slot);
+        }),
+    );
+  }
+
+  /** The answer to the submit that is running or comes next. */
+  submitted(): Promise<SubmitOutcome> {
+    return new Promise((resolve, reject) => {
+      (this.#waiting.length > 0 ? this.#waiting : this.#next).push({ resolve, reject });
+    });
+  }
+
+  /** Resolves when the machine rests again; rejects when the word was not followed. */
+  gesture(start: (slot: Slot) => void): Promise<Snapshot> {
+    return this.ready.then(
+      (slot) =>
+        new Promise((resolve, reject) => {
+          this.#gestures.push({ resolve, reject });
+          start(slot);
+          this.#settleGestures();
+        }),
+    );
+  }
+
+  now(start: (slot: Slot) => void): void {
+    if (this.#slot) start(this.#slot);
+  }
+
+  #settleGestures(): void {
+    if (RUNNING.has(this.snapshot.state) || this.snapshot.open.some(({ state }) => state === "checking")) return;
+    for (const { resolve } of this.#gestures.splice(0)) resolve(this.snapshot);
+  }
+
+  // --- called by the module ----------------------------------------------------------------------------------------
+
+  changed(text: string): void {
+    this.snapshot = readSnapshot(text);
+    this.form?.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
+    for (const listener of [...this.#listeners]) listener(this.snapshot);
+    this.#settleGestures();
+  }
+
+  submitting(): void {
+    this.#waiting.push(...this.#next.splice(0), { resolve() {}, reject() {} });
+  }
+
+  reply(all: boolean, kind: SubmitOutcome["kind"], detail: string): void {
+    const { snapshot } = this;
+    const { why, live, offered } = detail ? JSON.parse(detail) : ({} as never);
+    const outcome = freeze(
+      kind === "conflict"
+        ? { kind, why, live: fieldsOf(live), offered: fieldsOf(offered), snapshot }
+        : kind === "already_done"
+          ? { kind, at: snapshot.last?.at, resultId: snapshot.last?.resultId, snapshot }
+          : { kind, snapshot },
+    ) as SubmitOutcome;
+    for (const { resolve } of this.#waiting.splice(all ? 0 : -1)) resolve(outcome);
+  }
+
+  declined(code: string): void {
+    for (const { reject } of this.#gestures.splice(-1)) reject(new MisuseError(code));
+  }
+
+  failed(code: string, item: string): void {
+    const error = new PostonceError(code, item);
+    for (const { reject } of this.#waiting.splice(-1)) reject(error);
+    for (const { reject } of this.#gestures.splice(0)) reject(error);
+  }
+
+  formData(form: HTMLFormElement, submitter: HTMLElement | null): FormData {
+    return snapshotForm(form, submitter);
+  }
+
+  fetch(url: string, init: RequestInit & { headers: Record<string, string> }, attempt: number): Promise<Response> {
+    const { headers, transport } = this.#options;
+    const own = headers?.(attempt);
+    if (own) {
+      checkHeaders(own);
+      Object.assign(init.headers, own);
+    }
+    return (transport ?? fetch)(url, init);
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * postonce: one wish, one effect, and the truth about it.
+ *
+ * @example
+ * const placeOrder = defineOperation({ name: "order.create", url: "/orders", status: { url: "/orders/status" } });
+ * const order = bindForm("#order", placeOrder, { subject: user.id, object: cart.id });
+ * order.subscribe((snapshot) => render(snapshot));
+ *
+ * @packageDocumentation
+ */
+import type { FormBinding } from "#wasm";
+import { Controller, snapshotForm } from "./controller.js";
+import { MisuseError, OptionError } from "./errors.js";
+import { configure, loadModule } from "./loader.js";
+import { checkOptions, isSecretControl } from "./options.js";
+import type {
+  BindOptions,
+  FormIntent,
+  Intent,
+  Operation,
+  OperationOptions,
+  PendingIntent,
+  Snapshot,
+  SubmitOutcome,
+  ValueIntent,
+} from "./types.js";
+
+export { MisuseError, ModuleError, OptionError, PostonceError } from "./errors.js";
+export { configure };
+export type * from "./types.js";
+
+/** One controller for each slot of the page, whoever binds it (R78). */
+const controllers = new Map<string, Controller>();
+const bindings = new WeakMap<HTMLFormElement, BoundForm>();
+/** Options by the operation that was made of them. */
+const definitions = new WeakMap<Operation, OperationOptions>();
+
+function controllerOf(operation: Operation, { subject, object }: BindOptions): Controller {
+  const options = definitions.get(operation);
+  if (!options) throw new MisuseError("not_an_operation");
+  if (typeof subject !== "string" || !(subject || options.anonymous)) throw new MisuseError("subject_missing");
+  if (options.object !== "singleton" && !object) throw new MisuseError("object_missing");
+  const slot = JSON.stringify([subject, options.name, object ?? ""]);
+  let controller = controllers.get(slot);
+  if (!controller) {
+    controller = new Controller(options, subject, object ?? "");
+    controllers.set(slot, controller);
+  }
+  return controller;
+}
+
+class SlotIntent extends EventTarget implements Intent {
+  protected readonly controller: Controller;
+
+  constructor(controller: Controller) {
+    super();
+    this.controller = controller;
+    let first = true;
+    controller.subscribe(() => {
+      if (!first) this.dispatchEvent(new Event("statechange"));
+      first = false;
+    });
+  }
+
+  get snapshot(): Snapshot {
+    return this.controller.snapshot;
+  }
+
+  subscribe(listener: (snapshot: Snapshot) => void): () => void {
+    return this.controller.subscribe(listener);
+  }
+
+  check(options?: { reference?: string }): Promise<Snapshot> {
+    return this.controller.gesture((slot) => slot.check(options?.reference));
+  }
+
+  resend(): Promise<Snapshot> {
+    const { form } = this.controller;
+    return this.controller.gesture((slot) => slot.resend(form && snapshotForm(form, null)));
+  }
+
+  fence(options?: { reference?: string }): Promise<Snapshot> {
+    return this.controller.gesture((slot) => slot.fence(options?.reference));
+  }
+
+  beginNew(options?: { leaveOpen?: boolean }): Promise<Snapshot> {
+    return this.controller.gesture((slot) => slot.begin_new(options?.leaveOpen === true));
+  }
+
+  stop(): void {
+    this.controller.now((slot) => slot.stop());
+  }
+
+  handOver(_note: string): Promise<Snapshot> {
+    return this.controller.gesture((slot) => slot.hand_over());
+  }
+
+  decide(decision: { outcome: "applied" | "not_applied" | "left_open"; by: string; note: string }): Promise<Snapshot> {
+    return this.controller.gesture((slot) => {
+      if (!slot.decide(decision.outcome, decision.by)) throw new MisuseError("unknown_outcome");
+    });
+  }
+}
+
+class ValueSlot extends SlotIntent implements ValueIntent {
+  submit(payload: Readonly<Record<string, unknown>>): Promise<SubmitOutcome> {
+    let at = "";
+    // `JSON.stringify` would write what is not finite as `null`: another payload than was meant (R12).
+    const text = JSON.stringify(payload, (name, value: unknown) => {
+      if (typeof value === "number" && !Number.isFinite(value)) at ||= `/${name}`;
+      return value;
+    });
+    if (at) return Promise.reject(new MisuseError("invalid_payload", at));
+    return this.controller.submit((slot) => slot.submit_json(text));
+  }
+}
+
+class BoundForm extends SlotIntent implements FormIntent {
+  readonly form: HTMLFormElement;
+  #binding: FormBinding | undefined;
+  #detached = false;
+  #held: FormData | undefined;
+  /** Holds one submit made before the module is there, and hands it over once (R79). */
+  readonly #early = (event: SubmitEvent): void => {
+    const method = event.submitter?.getAttribute("formmethod") ?? this.form.getAttribute("method") ?? "post";
+    if (event.defaultPrevented || method.toLowerCase() !== "post") return;
+    event.preventDefault();
+    this.controller.submitting();
+    this.#held ??= snapshotForm(this.form, event.submitter);
+  };
+
+  constructor(form: HTMLFormElement, controller: Controller) {
+    super(controller);
+    this.form = form;
+    controller.form = form;
+    form.addEventListener("submit", this.#early);
+    controller.ready.then(
+      (slot) => {
+        form.removeEventListener("submit", this.#early);
+        if (!this.#detached) this.#binding = slot.bind(form);
+        if (this.#held) slot.submit_form(this.#held);
+      },
+      // Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80).
+      (error: unknown) => this.dispatchEvent(new ErrorEvent("error", { error })),
+    );
+  }
+
+  submitted(): Promise<SubmitOutcome> {
+    return this.controller.ready.then(() => this.controller.submitted());
+  }
+
+  unbind(): void {
+    this.#detached = true;
+    this.form.removeEventListener("submit", this.#early);
+    this.#binding?.unbind();
+    bindings.delete(this.form);
+  }
+}
+
+/**
+ * Describes an endpoint once, for every form and intent that uses it (R125).
+ *
+ * @throws OptionError naming the option, the rule it breaks and the remedy.
+ */
+export function defineOperation(options: OperationOptions): Operation {
+  checkOptions(options);
+  const kept = Object.freeze({ ...options });
+  const operation: Operation = Object.freeze({
+    name: kept.name,
+    intent: (bind: BindOptions): ValueIntent => new ValueSlot(controllerOf(operation, bind)),
+  });
+  definitions.set(operation, kept);
+  return operation;
+}
+
+/**
+ * Binds a form to its slot. There is nothing to wait for: a submit made before the module is loaded is held.
+ *
+ * @throws MisuseError when the form or the object is missing; OptionError when a secret control would be remembered.
+ */
+export function bindForm(target: string | HTMLFormElement, operation: Operation, options: BindOptions): FormIntent {
+  const form = typeof target === "string" ? document.querySelector(target) : target;
+  if (!(form instanceof HTMLFormElement)) throw new MisuseError("form_not_found", String(target));
+  const bound = bindings.get(form);
+  if (bound) return bound;
+  const controller = controllerOf(operation, options);
+  for (const name of definitions.get(operation)?.remember ?? []) {
+    for (const element of form.elements) {
+      if (element.getAttribute("name") === name && isSecretControl(element)) {
+        throw new OptionError("remember", "sensitive-remember", name);
+      }
+    }
+  }
+  const made = new BoundForm(form, controller);
+  bindings.set(form, made);
+  return made;
+}
+
+/** Tells the library who is there now; `null` after a logout. Intents of anybody else become inert (R25, R93). */
+export function setSubject(subject: string | null): void {
+  for (const [slot, controller] of controllers) {
+    if ((JSON.parse(slot) as string[])[0] === subject) continue;
+    controller.now((module) => module.change_subject());
+    controllers.delete(slot);
+  }
+}
+
+/** The open intents that this device knows of, on whatever page the person landed. */
+export async function pending(): Promise<readonly PendingIntent[]> {
+  await loadModule();
+  const { pending: read } = await import("#wasm");
+  return new Promise((resolve) => read((text: string) => resolve(JSON.parse(text))));
+}

@@ -1,0 +1,170 @@
+// Brings a machine to where the project builds: `node scripts/setup.mjs`, with `--test` to where its tests run.
+// Each step looks first and does nothing when there is nothing to do.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { findBrowser } from "./browser.mjs";
+import { CACHE, CARGO_HOME, ROOT } from "./paths.mjs";
+import { isMain, main, run, Stop, which } from "./run.mjs";
+
+const NODE_MAJOR_MIN = 20;
+const WASM_BINDGEN_VERSION = "0.2.130";
+const CARGO_DENY_VERSION = "0.20.2";
+const WASM_TARGET = "wasm32-unknown-unknown";
+const RUSTUP_COMMAND = "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y";
+
+/** The folder of `wasm-bindgen` and `wasm-bindgen-test-runner`, named after what they were built from. */
+export const wasmBindgenFolder = () =>
+  join(CACHE, `wasm-bindgen-${WASM_BINDGEN_VERSION}-${hashOf("tools/wasm-bindgen/Cargo.lock").slice(0, 12)}`);
+
+/** All that building and serving the demo needs. */
+export async function setUp() {
+  checkNode();
+  findCargo();
+  await ensureLinker();
+  await ensureWasmTarget();
+  await ensureNpmModules();
+  await ensureWasmBindgen();
+}
+
+/** All that driving a browser needs besides. */
+export async function setUpTests() {
+  await setUp();
+  if (findBrowser()) return;
+  await installFromDebian("Chromium with its driver (for the browser tests)", ["chromium", "chromium-driver"]);
+  if (!findBrowser()) {
+    throw new Stop("Chromium was installed but is not on PATH.", "Set CHROME and CHROMEDRIVER to both programs.");
+  }
+}
+
+function checkNode() {
+  const major = Number(process.versions.node.split(".")[0]);
+  if (major >= NODE_MAJOR_MIN) return;
+  throw new Stop(
+    `Node ${NODE_MAJOR_MIN} or newer is needed, this is ${process.versions.node}.`,
+    "Install it from https://nodejs.org, then run the command again.",
+  );
+}
+
+function findCargo() {
+  if (which("cargo")) return;
+  const folder = join(CARGO_HOME, "bin");
+  if (!existsSync(join(folder, "cargo")))
+    throw new Stop("Rust's cargo is not installed. Install it with:", RUSTUP_COMMAND);
+  // Just installed, and this shell has not read its profile again.
+  process.env.PATH = `${folder}${delimiter}${process.env.PATH}`;
+}
+
+async function ensureLinker() {
+  if (which("cc")) return;
+  await installFromDebian("A C compiler (for linking, and for SQLite)", ["gcc", "libc6-dev"]);
+}
+
+async function ensureWasmTarget() {
+  const installed = async () => {
+    const sysroot = (await run("rustc", ["--print", "sysroot"], { show: false })).trim().split("\n").pop() ?? "";
+    return existsSync(join(sysroot, "lib", "rustlib", WASM_TARGET));
+  };
+  if (await installed()) return;
+  say(`adding the Rust target ${WASM_TARGET}`);
+  const command = ["target", "add", WASM_TARGET];
+  const remedy = `Run \`rustup ${command.join(" ")}\` in this folder where rustup's host can be reached.`;
+  try {
+    await run("rustup", command);
+  } catch {
+    throw new Stop(`The Rust target ${WASM_TARGET} could not be added.`, remedy);
+  }
+  if (!(await installed())) throw new Stop(`rustup added ${WASM_TARGET}, but not for the toolchain in use.`, remedy);
+}
+
+async function ensureNpmModules() {
+  const stamp = join(ROOT, "node_modules", ".postonce-lock-hash");
+  const wanted = hashOf("package-lock.json");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  say("installing the npm modules");
+  await run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  writeFileSync(stamp, wanted);
+}
+
+async function ensureWasmBindgen() {
+  const folder = wasmBindgenFolder();
+  if (existsSync(folder)) return;
+  say(`building wasm-bindgen ${WASM_BINDGEN_VERSION} (once per user; about three minutes of processor time)`);
+  await buildIntoCache(folder, async (scratch) => {
+    const manifest = join("tools", "wasm-bindgen", "Cargo.toml");
+    const target = join(scratch, "target");
+    await run("cargo", ["build", "--locked", "--manifest-path", manifest, "--target-dir", target], {
+      env: PLAIN_CARGO,
+    });
+    for (const name of ["wasm-bindgen", "wasm-bindgen-test-runner"]) {
+      await copyFile(join(target, "debug", name), join(scratch, name));
+    }
+    rmSync(target, { recursive: true });
+  });
+}
+
+/**
+ * The path of the licence checker. It takes a minute to build, with low priority and on one core, so that it can be
+ * started early and awaited late.
+ */
+export async function buildCargoDeny() {
+  const folder = join(CACHE, `cargo-deny-${CARGO_DENY_VERSION}`);
+  const program = join(folder, "bin", "cargo-deny");
+  if (existsSync(program)) return program;
+  say(`building cargo-deny ${CARGO_DENY_VERSION} in the background (once per user)`);
+  await buildIntoCache(folder, async (scratch) => {
+    const args = ["install", "cargo-deny", "--version", CARGO_DENY_VERSION, "--locked", "--debug", "-j1"];
+    const target = join(scratch, "target");
+    const places = ["--root", scratch, "--target-dir", target];
+    await run("nice", ["-n", "10", "cargo", ...args, ...places], {
+      env: PLAIN_CARGO,
+      logFile: join(CACHE, "cargo-deny.log"),
+    });
+    rmSync(target, { recursive: true });
+  });
+  return program;
+}
+
+/** Tools must not depend on the flags and folders that somebody set for the project itself. */
+const PLAIN_CARGO = { CARGO_TARGET_DIR: undefined, RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined };
+
+/** Fills a scratch folder and renames it, so that a half-built tool is never found under the final name. */
+async function buildIntoCache(folder, fill) {
+  mkdirSync(CACHE, { recursive: true });
+  const scratch = mkdtempSync(`${folder}-building-`);
+  try {
+    await fill(scratch);
+    if (!existsSync(folder)) renameSync(scratch, folder);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function installFromDebian(what, packages) {
+  const install = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(" ")}`;
+  const able = which("apt-get") && process.getuid?.() === 0;
+  if (!able) throw new Stop(`${what} is missing. On Debian, install it with:`, `sudo sh -c '${install}'`);
+  say(`installing ${packages.join(" and ")}`);
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  await run("apt-get", ["update", "-q"], { env, show: false });
+  await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...packages], { env, show: false });
+}
+
+function hashOf(path) {
+  return createHash("sha256")
+    .update(readFileSync(join(ROOT, path)))
+    .digest("hex");
+}
+
+function say(text) {
+  console.error(`set-up: ${text}`);
+}
+
+if (isMain(import.meta.url)) {
+  await main(async () => {
+    if (!process.argv.includes("--test")) return setUp();
+    await setUpTests();
+    await buildCargoDeny();
+  });
+}

@@ -1,0 +1,164 @@
+//! A small shop behind the contract, for tests and for the fault lab.
+//!
+//! | route | does |
+//! | --- | --- |
+//! | `POST /orders`, `GET`/`DELETE /orders/status` | `order.create` |
+//! | `POST /drafts`, `GET`/`DELETE /drafts/status` | `order.draft`, the other button of the same form |
+//! | `GET /orders/{id}` | the page or object a result's `Location` names |
+//! | `PUT /_demo/faults` | replaces the list of faults (see `faults`) |
+//! | `GET /_demo/log` | every contract request, oldest first |
+//! | `GET /_demo/records` | every record with the states it went through |
+//! | `GET /_demo/effects` | `{count, by_key, orders}`: what really happened |
+//! | `POST /_demo/reset` | forgets orders, records, log and faults |
+//!
+//! The `/_demo` routes, the faults and the log exist only with [`Controls::On`]. Who asks is told by the cookie
+//! `demo_subject` (`demo-user` without one, `signed-out` for nobody): no authentication at all, so never outside a demo.
+
+mod connection;
+mod control;
+mod faults;
+mod files;
+mod inject;
+mod log;
+mod orders;
+mod tables;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::header::COOKIE;
+use axum::http::request::Parts;
+use axum::middleware::{self, Next};
+use postonce_core::contract::Policy;
+use tokio::net::TcpListener;
+
+pub use connection::Listening;
+
+use crate::cors::Cors;
+use crate::layer::Contract;
+use crate::operation::Authenticated;
+use crate::store::{SqliteOptions, SqliteStore, StoreError};
+use faults::Faults;
+use log::Log;
+use orders::{Kind, Shop};
+
+/// Path and operation of each command.
+const ROUTES: [(&str, &str); 2] = [("/orders", "order.create"), ("/drafts", "order.draft")];
+/// What the cookie's absence means.
+const SUBJECT_DEFAULT: &str = "demo-user";
+/// The cookie value of somebody who is not signed in.
+const SIGNED_OUT: &str = "signed-out";
+/// The page that a login wall shows.
+const LOGIN_PAGE: &str = "<!doctype html><html lang=\"en\"><title>Sign in</title><h1>Please sign in</h1></html>";
+
+/// Whether faults can be planned and the log be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controls {
+    /// They can; every request is logged with its key.
+    On,
+    /// They cannot.
+    Off,
+}
+
+/// How a demo is set up.
+#[derive(Clone, Debug)]
+pub struct DemoOptions {
+    /// Port on the loopback interface; 0 for any free one.
+    pub port: u16,
+    /// The database file.
+    pub db: PathBuf,
+    /// Folder of static files, if any.
+    pub www: Option<PathBuf>,
+    /// Origins of other pages that may call.
+    pub origins: Vec<String>,
+    /// Fault plan and log.
+    pub controls: Controls,
+    /// Published numbers of both operations.
+    pub policy: Policy,
+}
+
+/// What the demo's own routes share.
+#[derive(Debug)]
+pub(crate) struct Demo {
+    faults: Faults,
+    log: Arc<Log>,
+    store: Arc<SqliteStore>,
+}
+
+/// A demo that serves until it is dropped.
+#[derive(Debug)]
+pub struct Running {
+    listening: Listening,
+    store: Arc<SqliteStore>,
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// Its store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<SqliteStore> {
+        &self.store
+    }
+}
+
+/// Opens the database, listens, and serves in the background.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be opened, an [`std::io::Error`] when the port is taken.
+pub async fn start(options: DemoOptions) -> Result<Running, Box<dyn std::error::Error + Send + Sync>> {
+    let store = Arc::new(SqliteStore::open(&SqliteOptions::at(&options.db)).await?);
+    tables::create(&store).await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await?;
+    let address = listener.local_addr()?;
+    let router = router(&store, &options);
+    Ok(Running { listening: connection::listen(listener, address, router), store })
+}
+
+fn router(store: &Arc<SqliteStore>, options: &DemoOptions) -> Router {
+    let owner = format!("demo-{}", std::process::id());
+    let contract = Contract::new(Arc::clone(store), subject_of, &owner);
+    let [(orders, create), (drafts, draft)] = ROUTES;
+    let shop = |name, kind| Arc::new(Shop::new(name, kind, options.policy.clone()));
+    let mut app = Router::new()
+        .merge(contract.routes(orders, shop(create, Kind::Order)))
+        .merge(contract.routes(drafts, shop(draft, Kind::Draft)));
+    let demo = Arc::new(Demo { faults: Faults::default(), log: Arc::default(), store: Arc::clone(store) });
+    match options.controls {
+        Controls::On => {
+            app = app.layer(middleware::from_fn_with_state(Arc::clone(&demo), inject::handle));
+            app = app.merge(control::routes(Arc::clone(&demo)));
+        }
+        Controls::Off => {}
+    }
+    app = app.merge(orders::pages(Arc::clone(store)));
+    if let Some(www) = &options.www {
+        app = app.merge(files::routes(www.clone()));
+    }
+    let cors = Cors::allowing(options.origins.iter().map(String::as_str));
+    app.layer(middleware::from_fn(move |request: Request, next: Next| cors.clone().handle(request, next)))
+}
+
+/// Takes the cookie's word for who is asking.
+fn subject_of(parts: &Parts) -> Option<Authenticated> {
+    let cookies = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let named = cookies
+        .flat_map(|line| line.split(';'))
+        .find_map(|cookie| cookie.trim().strip_prefix("demo_subject="))
+        .unwrap_or(SUBJECT_DEFAULT);
+    (named != SIGNED_OUT && !named.is_empty()).then(|| Authenticated {
+        tenant: String::from("demo"),
+        subject: named.to_owned(),
+        tag: named.to_owned(),
+    })
+}
+
+/// Nothing but the store's own trouble can stop the tables from being made.
+type Tables = Result<(), StoreError>;

@@ -1,0 +1,209 @@
+//! The shop's two operations. An order is `sku`, `quantity` and perhaps a `note`; it costs the same whatever it is.
+//!
+//! Some products answer in a way of their own, for tests and the fault lab:
+//!
+//! | sku | answer |
+//! | --- | --- |
+//! | `SOLD-OUT` | 409 of the shop, stored |
+//! | `DECLINED` | 402 of the shop, stored |
+//! | `NOT-APPLIED` | the effect fails and says that nothing happened: the key is given back |
+//! | `PANIC` | the effect panics after it wrote its row |
+//! | `DOUBT` | the effect cannot tell: the record becomes `uncertain` |
+//! | `BROKEN` | the effect answers 500, which is never stored |
+//! | `HUGE` | an answer larger than what is kept for replays |
+//!
+//! `captcha=wrong` is a one-time token that is refused. `cart=…` names an object that only one key may order (R103).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::header::{ACCEPT, CACHE_CONTROL};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use postonce_core::contract::Policy;
+use serde_json::{Value, json};
+use sqlx::Row;
+
+use super::inject::EffectDelay;
+use crate::operation::{Answer, Authenticated, Command, EffectError, Operation, Outcome, TokenRefused};
+use crate::payload::Payload;
+use crate::run::STORED_BODY_MAX;
+use crate::store::{RecordId, SqliteStore, Store};
+
+/// What one piece costs, in cents.
+const PRICE_CENTS: i64 = 1_990;
+/// Most pieces of one order.
+const QUANTITY_MAX: i64 = 99;
+
+/// What an operation makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Order,
+    Draft,
+}
+
+impl Kind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Order => "ord",
+            Self::Draft => "drf",
+        }
+    }
+}
+
+/// One operation of the shop.
+#[derive(Debug)]
+pub(crate) struct Shop {
+    name: &'static str,
+    kind: Kind,
+    policy: Policy,
+    volatile: [String; 1],
+}
+
+impl Shop {
+    pub(crate) fn new(name: &'static str, kind: Kind, policy: Policy) -> Self {
+        Self { name, kind, policy, volatile: [String::from("captcha")] }
+    }
+}
+
+#[async_trait]
+impl Operation<SqliteStore> for Shop {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn volatile(&self) -> &[String] {
+        &self.volatile
+    }
+
+    fn result_id(&self) -> &str {
+        "/id"
+    }
+
+    fn accepts_bare_keys(&self) -> bool {
+        match self.kind {
+            Kind::Order => false,
+            Kind::Draft => true,
+        }
+    }
+
+    fn object(&self, payload: &Payload) -> Option<String> {
+        payload.text("cart").filter(|cart| !cart.is_empty()).map(str::to_owned)
+    }
+
+    fn admit(&self, _who: &Authenticated, payload: &Payload) -> Result<(), Answer> {
+        for field in ["sku", "quantity"] {
+            if payload.text(field).is_none_or(str::is_empty) {
+                let title = format!("{field} is missing");
+                return Err(Answer::problem(422, "urn:shop:field-missing", &title));
+            }
+        }
+        Ok(())
+    }
+
+    async fn check_once(&self, command: &Command) -> Result<(), TokenRefused> {
+        if let Some(EffectDelay(pause)) = command.extensions.get() {
+            tokio::time::sleep(*pause).await;
+        }
+        match command.payload.text("captcha") {
+            Some("wrong") => Err(TokenRefused { field: String::from("captcha") }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    async fn execute(
+        &self,
+        tx: &mut <SqliteStore as Store>::Tx,
+        _record: RecordId,
+        command: &Command,
+    ) -> Result<Outcome, EffectError> {
+        let sku = command.payload.text("sku").unwrap_or_default();
+        let quantity = command.payload.text("quantity").and_then(|text| text.trim().parse::<i64>().ok());
+        let Some(quantity) = quantity.filter(|quantity| (1..=QUANTITY_MAX).contains(quantity)) else {
+            return Ok(refusal(422, "quantity", "The quantity must be between 1 and 99"));
+        };
+        match sku {
+            "SOLD-OUT" => return Ok(refusal(409, "sold-out", "This product is sold out")),
+            "DECLINED" => return Ok(refusal(402, "declined", "The card was declined")),
+            _ => {}
+        }
+        let total = PRICE_CENTS * quantity;
+        let placed = sqlx::query(
+            "INSERT INTO demo_orders (operation, key, subject, sku, quantity, note, total, placed_ms) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)) RETURNING id",
+        )
+        .bind(self.name)
+        .bind(command.key.as_str())
+        .bind(&command.who.subject)
+        .bind(sku)
+        .bind(quantity)
+        .bind(command.payload.text("note"))
+        .bind(total)
+        .fetch_one(&mut **tx)
+        .await
+        .and_then(|row| row.try_get::<i64, _>("id"))
+        .map_err(|error| EffectError::NotApplied(error.to_string()))?;
+        let id = format!("{}_{placed}", self.kind.prefix());
+        let mut order = json!({ "id": id, "sku": sku, "quantity": quantity, "total": total });
+        match sku {
+            "NOT-APPLIED" => return Err(EffectError::NotApplied(String::from("asked for"))),
+            "DOUBT" => return Err(EffectError::Unknown(String::from("asked for"))),
+            "BROKEN" => return Ok(Outcome::Applied(Answer::problem(500, "about:blank", "Broken"))),
+            "PANIC" => std::panic::resume_unwind(Box::new("asked for")),
+            "HUGE" => {
+                if let Some(members) = order.as_object_mut() {
+                    members.insert(String::from("padding"), Value::from("x".repeat(STORED_BODY_MAX)));
+                }
+            }
+            _ => {}
+        }
+        Ok(Outcome::Applied(Answer::json(201, &order).at(format!("/orders/{id}"))))
+    }
+}
+
+fn refusal(status: u16, name: &str, title: &str) -> Outcome {
+    Outcome::Refused(Answer::problem(status, &format!("urn:shop:{name}"), title))
+}
+
+/// `GET /orders/{id}`, and the page a login wall leads to.
+pub(super) fn pages(store: Arc<SqliteStore>) -> Router {
+    Router::new()
+        .route("/orders/{id}", get(show))
+        .route("/login", get(|| async { Html(super::LOGIN_PAGE) }))
+        .with_state(store)
+}
+
+async fn show(State(store): State<Arc<SqliteStore>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let number = id.split_once('_').and_then(|(_, number)| number.parse::<i64>().ok());
+    let row = sqlx::query("SELECT sku, quantity, total FROM demo_orders WHERE id = ?1")
+        .bind(number)
+        .fetch_optional(store.readers())
+        .await;
+    let Ok(found) = row else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
+    let order = found.and_then(|row| {
+        let (sku, quantity, total) =
+            (row.try_get::<String, _>(0).ok()?, row.try_get::<i64, _>(1).ok()?, row.try_get::<i64, _>(2).ok()?);
+        Some(json!({ "id": id, "sku": sku, "quantity": quantity, "total": total }))
+    });
+    let Some(order) = order else { return StatusCode::NOT_FOUND.into_response() };
+    let wants_page =
+        headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| accept.contains("text/html"));
+    let body = order.to_string();
+    let no_store = [(CACHE_CONTROL, "no-store")];
+    if wants_page {
+        let text = body.replace('&', "&amp;").replace('<', "&lt;");
+        let page = format!(
+            "<!doctype html><html lang=\"en\"><title>Your order</title><h1>Your order</h1><pre id=\"order\">{text}</pre></html>"
+        );
+        (no_store, Html(page)).into_response()
+    } else {
+        (no_store, [(axum::http::header::CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}

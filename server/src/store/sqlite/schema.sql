@@ -1,0 +1,40 @@
+-- One row per (tenant, subject, key). BINARY is SQLite's default collation; it stands here because byte-wise
+-- comparison is a promise (R103). Times are milliseconds of the store's own clock.
+CREATE TABLE IF NOT EXISTS postonce_records (
+    -- Never reused: a downstream service's key derives from it.
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant         TEXT    NOT NULL COLLATE BINARY,
+    subject        TEXT    NOT NULL COLLATE BINARY,
+    key            TEXT    NOT NULL COLLATE BINARY,
+    operation      TEXT    NOT NULL,
+    fingerprint    TEXT,
+    object         TEXT    COLLATE BINARY,
+    state          TEXT    NOT NULL
+                   CHECK (state IN ('in_progress', 'completed', 'rejected', 'uncertain', 'fenced')),
+    owner          TEXT,
+    token          INTEGER NOT NULL,
+    started_ms     INTEGER,
+    lease_until_ms INTEGER,
+    first_seen_ms  INTEGER NOT NULL,
+    changed_ms     INTEGER NOT NULL,
+    status         INTEGER,
+    content_type   TEXT,
+    location       TEXT,
+    result_id      TEXT,
+    body           BLOB,
+    CHECK (state <> 'in_progress' OR (owner IS NOT NULL AND lease_until_ms IS NOT NULL)),
+    CHECK (state NOT IN ('completed', 'rejected') OR (status IS NOT NULL AND content_type IS NOT NULL)),
+    CHECK (state = 'fenced' OR fingerprint IS NOT NULL),
+    UNIQUE (tenant, subject, key)
+) STRICT;
+
+-- A single-use object belongs to the first key that reserved it, until that key is rejected, fenced or released.
+CREATE UNIQUE INDEX IF NOT EXISTS postonce_objects ON postonce_records (tenant, operation, object)
+    WHERE object IS NOT NULL AND state IN ('in_progress', 'completed', 'uncertain');
+
+CREATE TABLE IF NOT EXISTS postonce_tokens (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    value INTEGER NOT NULL
+) STRICT;
+
+INSERT OR IGNORE INTO postonce_tokens (one, value) VALUES (1, 0);

@@ -1,0 +1,417 @@
+//! Runs one slot's machine in this page: performs its effects in order and feeds their reports back.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use gloo_timers::callback::Timeout;
+use postonce_core::budget::TIMER_MAX;
+use postonce_core::json::{Writer, push_decimal};
+use postonce_core::machine::effect::{Effect, Headers, Reply};
+use postonce_core::machine::event::{Entropy, Event, Ticket, Wish};
+use postonce_core::machine::{Machine, Setting, write_pairs};
+use postonce_core::operation::Operation;
+use postonce_core::record::Version;
+use postonce_core::slot::hash_hex;
+use wasm_bindgen::JsValue;
+use web_sys::AbortController;
+
+use crate::callback::First;
+use crate::clock::now;
+use crate::fetch::{self, Outcome, Request};
+use crate::host::Host;
+use crate::journal::PersistReport;
+use crate::page::{Page, is_online, with_page};
+use crate::payload::{self, Payload, Unusable};
+use crate::tabs::{Drive, Hold};
+
+/// The longest wait for the slot lock; the compare and set is safe without it (R69).
+const LOCK_WAIT_MS: u32 = 2_000;
+
+/// One slot in this page.
+#[derive(Clone)]
+pub(crate) struct Driver(Rc<Inner>);
+
+pub(crate) struct Inner {
+    machine: RefCell<Machine>,
+    page: RefCell<Option<Rc<Page>>>,
+    host: Host,
+    base: JsValue,
+    origin: String,
+    subject: String,
+    events: RefCell<Vec<Event>>,
+    busy: Cell<bool>,
+    changed: Cell<bool>,
+    /// The request that `Abort` ends.
+    out: RefCell<Option<AbortController>>,
+    timer: RefCell<Option<Timeout>>,
+    hold: RefCell<Option<Hold>>,
+    kept: RefCell<Option<Payload>>,
+    offered: RefCell<Option<Payload>>,
+}
+
+impl Driver {
+    /// Starts a slot: opens the stores, reads its record, and goes on from there.
+    pub(crate) fn start(operation: Operation, subject: String, object: String, host: Host, base: JsValue) -> Self {
+        let random = entropy().map_or([0; 16], |Entropy(bytes)| bytes);
+        let [a, b, c, d, ..] = random;
+        let setting = Setting {
+            subject: subject.clone(),
+            object,
+            document: hash_hex(&random),
+            seed: u32::from_le_bytes([a, b, c, d]),
+            clock_offset: 0,
+            online: is_online(),
+        };
+        let origin = ["postonce:clock:", &hash_hex(origin_of(&operation.url, &base).as_bytes())].concat();
+        let driver = Self(Rc::new(Inner {
+            machine: RefCell::new(Machine::new(operation, setting)),
+            page: RefCell::default(),
+            host,
+            base,
+            origin,
+            subject,
+            events: RefCell::default(),
+            busy: Cell::default(),
+            changed: Cell::default(),
+            out: RefCell::default(),
+            timer: RefCell::default(),
+            hold: RefCell::default(),
+            kept: RefCell::default(),
+            offered: RefCell::default(),
+        }));
+        let started = driver.clone();
+        with_page(move |page| {
+            page.add(&started);
+            let offset = page.journal.local_text(&started.0.origin).and_then(|text| text.parse::<i64>().ok());
+            if let Some(offset) = offset {
+                started.0.machine.borrow_mut().set_clock_offset(offset);
+            }
+            started.0.page.replace(Some(Rc::clone(&page)));
+            let slot = started.0.machine.borrow().slot().clone();
+            page.journal.read(&slot, move |stored| {
+                started.dispatch(Event::Loaded { database: stored.database, local: stored.local });
+            });
+        });
+        driver
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Inner> {
+        Rc::downgrade(&self.0)
+    }
+
+    pub(crate) fn upgrade(weak: &Weak<Inner>) -> Option<Self> {
+        weak.upgrade().map(Self)
+    }
+
+    /// Feeds one event. Events raised meanwhile wait their turn, so that a step is never entered twice.
+    pub(crate) fn dispatch(&self, event: Event) {
+        self.0.events.borrow_mut().push(event);
+        if self.0.busy.replace(true) {
+            return;
+        }
+        loop {
+            let next = {
+                let mut events = self.0.events.borrow_mut();
+                if events.is_empty() { None } else { Some(events.remove(0)) }
+            };
+            let Some(event) = next else { break };
+            let effects = self.0.machine.borrow_mut().step(now(), event);
+            for effect in effects {
+                self.perform(effect);
+            }
+            if self.0.changed.replace(false) {
+                self.announce();
+            }
+        }
+        self.0.busy.set(false);
+        self.arm();
+    }
+
+    fn perform(&self, effect: Effect) {
+        match effect {
+            Effect::Persist { ticket, text, version, expect } => self.persist(ticket, text, version, expect),
+            Effect::Send { headers, attempt, .. } => self.send(&headers, attempt),
+            Effect::Abort => {
+                if let Some(out) = self.0.out.take() {
+                    out.abort();
+                }
+            }
+            Effect::Check { ticket, headers, .. } => self.inquire("GET", ticket, &headers),
+            Effect::Fence { ticket, headers, .. } => self.inquire("DELETE", ticket, &headers),
+            Effect::Drive => self.drive(),
+            Effect::Release => drop(self.0.hold.take()),
+            Effect::Quarantine => {
+                if let Some(page) = self.page() {
+                    page.journal.quarantine(self.0.machine.borrow().slot());
+                }
+            }
+            Effect::Keep(true) => {
+                if let Some(payload) = self.0.offered.take() {
+                    self.0.kept.replace(Some(payload));
+                }
+            }
+            Effect::Keep(false) => drop(self.0.kept.take()),
+            Effect::Announce => self.0.changed.set(true),
+            Effect::Reply(reply) => self.reply(false, &reply),
+            Effect::ReplyAll(reply) => self.reply(true, &reply),
+            Effect::Decline(why) => {
+                self.flush();
+                self.0.host.declined(why.name());
+            }
+        }
+    }
+
+    fn page(&self) -> Option<Rc<Page>> {
+        self.0.page.borrow().clone()
+    }
+
+    fn reply(&self, all: bool, reply: &Reply) {
+        // Whoever is answered sees the state that the answer is about.
+        self.flush();
+        let (kind, detail) = match reply {
+            Reply::Settled => ("settled", String::new()),
+            Reply::Conflict { why, live, offered } => {
+                let mut w = Writer::object();
+                w.string("why", why.name());
+                write_pairs(&mut w, "live", live);
+                write_pairs(&mut w, "offered", offered);
+                ("conflict", w.finish())
+            }
+            Reply::AlreadyDone => ("already_done", String::new()),
+            Reply::Held => ("held", String::new()),
+        };
+        self.0.host.reply(all, kind, &detail);
+    }
+
+    fn flush(&self) {
+        self.0.changed.set(false);
+        self.announce();
+    }
+
+    /// Tells the facade what a person sees now.
+    fn announce(&self) {
+        let coordination = self.page().map_or("none", |page| page.tabs.coordination(&page.journal).name());
+        let text = self.0.machine.borrow().snapshot(now(), coordination);
+        self.0.host.changed(&text);
+    }
+
+    fn arm(&self) {
+        let wake = self.0.machine.borrow().next_wake();
+        let timer = wake.map(|(at, _)| {
+            let delay = at.since(now().mono).0.min(TIMER_MAX.0);
+            let weak = self.downgrade();
+            Timeout::new(u32::try_from(delay).unwrap_or(i32::MAX as u32), move || {
+                if let Some(driver) = Self::upgrade(&weak) {
+                    driver.dispatch(Event::Timer);
+                }
+            })
+        });
+        self.0.timer.replace(timer);
+    }
+
+    /// Compares and sets under the slot lock; the report is fed while the lock is held, so that `fetch` is called
+    /// inside it (R67, R68).
+    fn persist(&self, ticket: Ticket, text: String, version: Version, expect: Option<Version>) {
+        let Some(page) = self.page() else { return };
+        let driver = self.clone();
+        let slot = self.0.machine.borrow().slot().clone();
+        let lock = slot.lock_name();
+        let shared = Rc::clone(&page);
+        let work: First<Box<dyn FnOnce(Option<Hold>)>> = First::new(Box::new(move |hold| {
+            let after = Rc::clone(&shared);
+            shared.journal.persist(&slot.clone(), text, version, expect, move |report| {
+                driver.dispatch(match report {
+                    PersistReport::Done(durability) => Event::Persisted(ticket, durability),
+                    PersistReport::Outrun(text) => Event::Outrun(ticket, text),
+                    PersistReport::Failed(fault) => Event::PersistFailed(ticket, fault),
+                });
+                drop(hold);
+                after.tabs.hint(slot.hash());
+            });
+        }));
+        let late = work.clone();
+        page.tabs.under_slot_lock(
+            &lock,
+            LOCK_WAIT_MS,
+            move |hold| run(&work, Some(hold)),
+            // The compare and set alone is safe; the lock only keeps claims in order (R69).
+            move || run(&late, None),
+        );
+    }
+
+    fn send(&self, headers: &Headers, attempt: u8) {
+        let report = self.clone();
+        let machine = self.0.machine.borrow();
+        let operation = machine.operation();
+        let kept = self.0.kept.borrow();
+        let request = Request { url: &operation.url, method: operation.method.as_str(), payload: kept.as_ref() };
+        let wire = fetch::header_object(headers, operation, &self.0.subject);
+        let out = fetch::send(&self.0.host, &request, &wire, attempt, move |outcome| {
+            if report.page().is_some_and(|page| page.is_leaving()) {
+                return;
+            }
+            report.keep_clock(|driver| {
+                driver.dispatch(match outcome {
+                    Outcome::Answered(answer) => Event::Answered { attempt, answer },
+                    Outcome::Failed => Event::TransportFailed { attempt },
+                    Outcome::NotCalled => Event::NotCalled { attempt },
+                });
+            });
+        });
+        drop(kept);
+        drop(machine);
+        self.0.out.replace(out);
+    }
+
+    fn inquire(&self, method: &str, ticket: Ticket, headers: &Headers) {
+        let report = self.clone();
+        let machine = self.0.machine.borrow();
+        let operation = machine.operation();
+        let Some(url) = &operation.status_url else { return };
+        let wire = fetch::header_object(headers, operation, &self.0.subject);
+        let request = Request { url, method, payload: None };
+        let out = fetch::send(&self.0.host, &request, &wire, 0, move |outcome| {
+            if report.page().is_some_and(|page| page.is_leaving()) {
+                return;
+            }
+            report.dispatch(match outcome {
+                Outcome::Answered(answer) => Event::Inquired(ticket, answer),
+                Outcome::Failed | Outcome::NotCalled => Event::InquiryFailed(ticket),
+            });
+        });
+        drop(machine);
+        self.0.out.replace(out);
+    }
+
+    /// Keeps what was learnt of the server's clock for later documents (R117).
+    fn keep_clock(&self, act: impl FnOnce(&Self)) {
+        let before = self.0.machine.borrow().clock_offset();
+        act(self);
+        let after = self.0.machine.borrow().clock_offset();
+        if before != after
+            && let Some(page) = self.page()
+        {
+            let mut text = String::new();
+            if after < 0 {
+                text.push('-');
+            }
+            push_decimal(&mut text, after.unsigned_abs());
+            page.journal.set_local_text(&self.0.origin, &text);
+        }
+    }
+
+    fn drive(&self) {
+        let Some(page) = self.page() else { return };
+        if self.0.hold.borrow().is_some() {
+            return self.dispatch(Event::DriveGranted);
+        }
+        let driver = self.clone();
+        let name = self.0.machine.borrow().slot().drive_lock_name();
+        page.tabs.try_drive(&name, move |drive| match drive {
+            Drive::Granted(hold) => {
+                driver.0.hold.replace(Some(hold));
+                driver.dispatch(Event::DriveGranted);
+            }
+            // Without locks the lease in the record decides.
+            Drive::Busy | Drive::Unsupported => driver.dispatch(Event::DriveBusy),
+        });
+    }
+
+    /// Another tab wrote something; empty: anything may have changed (R72).
+    pub(crate) fn hinted(&self, hash: &str) {
+        let slot = self.0.machine.borrow().slot().clone();
+        let Some(page) = self.page() else { return };
+        if !hash.is_empty() && hash != slot.hash() {
+            return;
+        }
+        let driver = self.clone();
+        page.journal.read(&slot, move |stored| {
+            for text in [stored.database, stored.local].into_iter().flatten() {
+                driver.dispatch(Event::RecordSeen(text));
+            }
+        });
+    }
+
+    /// First touch or idle time.
+    pub(crate) fn touch(&self) {
+        if let Some(entropy) = entropy() {
+            self.dispatch(Event::Touched(entropy));
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.0.machine.borrow().state().is_running()
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.0.host
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.0.machine.borrow().operation().url.clone()
+    }
+
+    /// A form's snapshot is submitted.
+    pub(crate) fn submit_form(&self, data: &JsValue) {
+        let made = payload::from_form(data, self.0.machine.borrow().operation(), &self.0.base);
+        self.submit(made);
+    }
+
+    /// A JSON payload is submitted.
+    pub(crate) fn submit_json(&self, text: &str) {
+        let made = payload::from_json(text, self.0.machine.borrow().operation(), &self.0.base);
+        self.submit(made);
+    }
+
+    fn submit(&self, made: Result<(Wish, Payload), Unusable>) {
+        match (made, entropy()) {
+            (Err(Unusable::File(name)), _) => self.0.host.failed("file_unsupported", &name),
+            (Err(Unusable::Payload(at)), _) => self.0.host.failed("invalid_payload", &at),
+            (Ok(_), None) => self.0.host.failed("no_secure_random", ""),
+            (Ok((wish, payload)), Some(entropy)) => {
+                self.0.offered.replace(Some(payload));
+                self.dispatch(Event::Submit(wish, entropy));
+            }
+        }
+    }
+
+    /// An explicit resend; `data` is what the form holds now, in case this document did not send the wish itself.
+    pub(crate) fn resend(&self, data: &JsValue) {
+        let wish = if data.is_object() {
+            let made = payload::from_form(data, self.0.machine.borrow().operation(), &self.0.base);
+            made.ok().map(|(wish, payload)| {
+                self.0.offered.replace(Some(payload));
+                wish
+            })
+        } else {
+            None
+        };
+        self.dispatch(Event::Resend(wish));
+    }
+
+    pub(crate) fn begin_new(&self, leave_open: bool) {
+        match entropy() {
+            Some(entropy) => self.dispatch(Event::BeginNew { leave_open, entropy }),
+            None => self.0.host.failed("no_secure_random", ""),
+        }
+    }
+}
+
+fn run(work: &First<Box<dyn FnOnce(Option<Hold>)>>, hold: Option<Hold>) {
+    if let Some(work) = work.take() {
+        work(hold);
+    }
+}
+
+/// Sixteen bytes of the platform's CSPRNG; `None` where there is none: then nothing is sent (R3).
+fn entropy() -> Option<Entropy> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok().map(|()| Entropy(bytes))
+}
+
+/// The part of an absolute URL up to its path; of a relative one the document's.
+fn origin_of(url: &str, base: &JsValue) -> String {
+    let base = base.as_string().unwrap_or_default();
+    let whole = if url.contains("://") { url } else { &base };
+    whole.splitn(4, '/').take(3).collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,125 @@
+//! The browser module of postonce: the shell around the pure core. It performs what the machine decides and reports
+//! what happened; it decides nothing itself. The facade in `js/` is the only caller.
+
+mod callback;
+mod clock;
+mod driver;
+mod fetch;
+mod form;
+pub mod host;
+pub mod journal;
+mod member;
+mod page;
+mod payload;
+mod promise;
+pub mod tabs;
+
+use postonce_core::json;
+use postonce_core::machine::event::{Event, Target};
+use postonce_core::machine::state::Ruling;
+use postonce_core::operation::Operation;
+use wasm_bindgen::prelude::*;
+use web_sys::HtmlFormElement;
+
+use crate::driver::Driver;
+use crate::form::Bound;
+use crate::host::Host;
+
+/// One slot in this page.
+#[wasm_bindgen]
+pub struct Slot(Driver);
+
+/// A form bound to a slot.
+#[wasm_bindgen]
+pub struct FormBinding(Bound);
+
+fn target(reference: Option<String>) -> Target {
+    reference.map_or(Target::Current, Target::Open)
+}
+
+#[wasm_bindgen]
+impl Slot {
+    /// Starts the slot. `options` are the JSON of what the facade has checked.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(options: &str, subject: String, object: String, host: Host, base: JsValue) -> Self {
+        let options = json::parse(options).unwrap_or(json::Value::Null);
+        Self(Driver::start(Operation::from_checked(&options), subject, object, host, base))
+    }
+
+    /// Binds a form to the slot.
+    #[must_use]
+    pub fn bind(&self, form: HtmlFormElement) -> FormBinding {
+        FormBinding(Bound::bind(form, &self.0))
+    }
+
+    /// Submits a snapshot that the facade took before the module was ready (R79).
+    pub fn submit_form(&self, data: &JsValue) {
+        self.0.submit_form(data);
+    }
+
+    /// Submits a payload without a form.
+    pub fn submit_json(&self, text: &str) {
+        self.0.submit_json(text);
+    }
+
+    /// Status check (R56).
+    pub fn check(&self, reference: Option<String>) {
+        self.0.dispatch(Event::Check(target(reference)));
+    }
+
+    /// Same-key resend (R55).
+    pub fn resend(&self, data: &JsValue) {
+        self.0.resend(data);
+    }
+
+    /// Fence (R61).
+    pub fn fence(&self, reference: Option<String>) {
+        self.0.dispatch(Event::Fence(target(reference)));
+    }
+
+    /// Begin new (R55).
+    pub fn begin_new(&self, leave_open: bool) {
+        self.0.begin_new(leave_open);
+    }
+
+    /// Stop (R22).
+    pub fn stop(&self) {
+        self.0.dispatch(Event::Stop);
+    }
+
+    /// Hand over (R128).
+    pub fn hand_over(&self) {
+        self.0.dispatch(Event::HandOver);
+    }
+
+    /// A person's decision (R128). `false` when the outcome is none of the known words.
+    #[must_use]
+    pub fn decide(&self, outcome: &str, by: String) -> bool {
+        let ruling = Ruling::from_name(outcome);
+        let known = ruling.is_some();
+        if let Some(outcome) = ruling {
+            self.0.dispatch(Event::Decide { outcome, by });
+        }
+        known
+    }
+
+    /// Somebody else is there now (R25, R93).
+    pub fn change_subject(&self) {
+        self.0.dispatch(Event::SubjectChanged);
+    }
+}
+
+#[wasm_bindgen]
+impl FormBinding {
+    /// Detaches the listeners (R77).
+    pub fn unbind(&mut self) {
+        self.0.unbind();
+    }
+}
+
+/// Reads the open records of this origin for `pending()`: their texts, one for each slot.
+#[wasm_bindgen]
+pub fn pending(done: JsValue) {
+    page::pending(done);
+}

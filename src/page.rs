@@ -1,0 +1,150 @@
+//! What all slots of a page share: the stores, the other tabs, and the page's own coming and going.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use postonce_core::json::Writer;
+use postonce_core::key::Key;
+use postonce_core::machine::event::Event;
+use postonce_core::record::{self, Current, OpenEnding};
+use postonce_core::time::Wall;
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen::prelude::*;
+
+use crate::callback::repeated;
+use crate::driver::{Driver, Inner};
+use crate::journal::Journal;
+use crate::member::get;
+use crate::tabs::Tabs;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = addEventListener)]
+    fn listen(event: &str, act: &JsValue);
+    #[wasm_bindgen(js_namespace = document, js_name = addEventListener)]
+    fn listen_to_document(event: &str, act: &JsValue);
+    #[wasm_bindgen(thread_local_v2, js_name = navigator)]
+    static NAVIGATOR: JsValue;
+}
+
+/// One for each module instance, and there is one instance in a page.
+pub(crate) struct Page {
+    pub(crate) journal: Journal,
+    pub(crate) tabs: Tabs,
+    /// The document is going: what its requests say now is its own end, not theirs (F12).
+    leaving: Cell<bool>,
+    drivers: RefCell<Vec<Weak<Inner>>>,
+}
+
+type OnPage = Box<dyn FnOnce(Rc<Page>)>;
+
+thread_local! {
+    static PAGE: RefCell<Option<Rc<Page>>> = const { RefCell::new(None) };
+    static WAITING: RefCell<Vec<OnPage>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls back with the page once its stores are open.
+pub(crate) fn with_page(act: impl FnOnce(Rc<Page>) + 'static) {
+    if let Some(page) = PAGE.with_borrow(Clone::clone) {
+        return act(page);
+    }
+    let first = WAITING.with_borrow_mut(|waiting| {
+        waiting.push(Box::new(act));
+        waiting.len() == 1
+    });
+    if first {
+        Journal::open(|journal| {
+            let page =
+                Rc::new(Page { journal, tabs: Tabs::new(), leaving: Cell::new(false), drivers: RefCell::default() });
+            page.listen();
+            PAGE.set(Some(Rc::clone(&page)));
+            for act in WAITING.take() {
+                act(Rc::clone(&page));
+            }
+        });
+    }
+}
+
+/// `navigator.onLine`; unknown counts as online (R37).
+pub(crate) fn is_online() -> bool {
+    NAVIGATOR.with(|navigator| get(navigator, "onLine") != JsValue::FALSE)
+}
+
+impl Page {
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.get()
+    }
+
+    pub(crate) fn add(&self, driver: &Driver) {
+        self.drivers.borrow_mut().push(driver.downgrade());
+    }
+
+    fn each(&self, act: impl Fn(Driver)) {
+        let drivers: Vec<Driver> = self.drivers.borrow().iter().filter_map(Driver::upgrade).collect();
+        for driver in drivers {
+            act(driver);
+        }
+    }
+
+    fn listen(self: &Rc<Self>) {
+        let page = Rc::clone(self);
+        self.tabs.on_hint(move |hash| page.each(|driver| driver.hinted(hash)));
+
+        let page = Rc::clone(self);
+        listen("pagehide", &repeated(move |event| page.leaving.set(!get(&event, "persisted").is_truthy())));
+
+        let page = Rc::clone(self);
+        let shown = repeated(move |_| {
+            page.leaving.set(false);
+            page.each(|driver| {
+                driver.hinted("");
+                driver.dispatch(Event::Timer);
+                driver.dispatch(Event::Shown);
+            });
+        });
+        listen("pageshow", &shown);
+        listen_to_document("visibilitychange", &shown);
+
+        let page = Rc::clone(self);
+        let online = repeated(move |_| page.each(|driver| driver.dispatch(Event::Online(is_online()))));
+        listen("online", &online);
+        listen("offline", &online);
+    }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    type Callback;
+    #[wasm_bindgen(method, js_name = call)]
+    fn call(this: &Callback, receiver: &JsValue, argument: &JsValue);
+}
+
+/// Calls `done` with the JSON of every open intent on this device (R88: ids are hashed).
+pub(crate) fn pending(done: JsValue) {
+    with_page(move |page| {
+        page.journal.pending(move |texts| {
+            done.unchecked_ref::<Callback>().call(&JsValue::NULL, &open_intents(&texts).into());
+        });
+    });
+}
+
+/// Reference and instant of each open intent among the stored records, as JSON.
+fn open_intents(texts: &[String]) -> String {
+    let mut w = Writer::array();
+    let mut put = |key: &Key, since: Wall| {
+        w.item_begin_object();
+        w.string("reference", &key.reference());
+        w.number("since", since.0);
+        w.end();
+    };
+    for text in texts {
+        let Ok(record) = record::read(text) else { continue };
+        if let Some(current) = record.current.filter(Current::is_open) {
+            put(&current.key, current.round_started);
+        }
+        for open in record.open.iter().filter(|open| open.ending == OpenEnding::Unknown) {
+            put(&open.key, open.left_at);
+        }
+    }
+    w.finish()
+}

@@ -1,0 +1,23 @@
+// Faults of the page's own surroundings: scripts that run in every new document before the page's first one.
+
+/**
+ * Runs `fault` before any script of the documents to come; the answer takes it out again. `fault` is sent as text: it
+ * sees the page's globals and `args`, nothing of the test.
+ */
+export async function beforeLoad(lab, fault, ...args) {
+  const source = `(${fault})(...${JSON.stringify(args)})`;
+  const command = "Page.addScriptToEvaluateOnNewDocument";
+  const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
+  return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+}
+
+/** Collects what nobody caught, for `uncaught(lab)`. */
+export function collectUncaught() {
+  globalThis.uncaughtErrors = [];
+  addEventListener("error", (event) => globalThis.uncaughtErrors.push(`error: ${event.message}`));
+  addEventListener("unhandledrejection", (event) => globalThis.uncaughtErrors.push(`rejection: ${event.reason}`));
+}
+
+export function uncaught(lab) {
+  return lab.script(() => globalThis.uncaughtErrors);
+}

@@ -1,0 +1,65 @@
+// Commands and status checks spoken by hand, without the library: what another client of the contract would send.
+import { randomBytes } from "node:crypto";
+import { request } from "node:http";
+
+const SUBJECT = "demo-user";
+const BUDGET_S = 8;
+
+/** A wish as it goes over the wire: one key, one first-sent, one payload. Sending it again sends the same bytes. */
+export function newWish(payload) {
+  return { key: randomBytes(16).toString("hex"), firstSent: Math.floor(Date.now() / 1000), body: JSON.stringify(payload) };
+}
+
+/**
+ * Sends one attempt and never fails: a connection that ends without an answer is `{ status: null }`. With
+ * `leaveAfterMs` the client closes its connection so long after the last byte of the request was handed over.
+ * @param {string} url of the server
+ * @param {{ attempt?: number, leaveAfterMs?: number }} [options]
+ */
+export function post(url, wish, { attempt = 1, leaveAfterMs } = {}) {
+  const deadline = wish.firstSent + BUDGET_S;
+  const headers = {
+    ...identity(wish),
+    "content-type": "application/json",
+    "idempotency-deadline": `@${deadline}`,
+    "x-client-attempt": String(attempt),
+  };
+  return exchange(`${url}/orders`, { method: "POST", headers, body: wish.body, leaveAfterMs });
+}
+
+/** Asks what became of it. */
+export function check(url, wish) {
+  return exchange(`${url}/orders/status`, { method: "GET", headers: identity(wish) });
+}
+
+/** Asks to void it. */
+export function fence(url, wish) {
+  return exchange(`${url}/orders/status`, { method: "DELETE", headers: identity(wish) });
+}
+
+function identity({ key, firstSent }) {
+  return {
+    "idempotency-key": `"${key}"`,
+    "idempotency-first-sent": `@${firstSent}`,
+    "idempotency-subject": `"${SUBJECT}"`,
+  };
+}
+
+function exchange(url, { method, headers, body = "", leaveAfterMs }) {
+  return new Promise((settle) => {
+    const length = method === "POST" ? { "content-length": Buffer.byteLength(body) } : {};
+    const outgoing = request(url, { method, headers: { ...headers, ...length }, agent: false });
+    outgoing.on("error", () => settle({ status: null, headers: {}, text: "" }));
+    outgoing.on("response", (incoming) => {
+      const chunks = [];
+      incoming.on("data", (chunk) => chunks.push(chunk));
+      incoming.on("error", () => settle({ status: null, headers: {}, text: "" }));
+      incoming.on("end", () => {
+        settle({ status: incoming.statusCode, headers: incoming.headers, text: Buffer.concat(chunks).toString("utf8") });
+      });
+    });
+    outgoing.end(body, () => {
+      if (leaveAfterMs !== undefined) setTimeout(() => outgoing.destroy(new Error("the client left")), leaveAfterMs);
+    });
+  });
+}
