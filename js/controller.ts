@@ -1,8 +1,7 @@
 /** One slot in this page: what its machine says, and the promises that wait for it. */
-import type { Slot } from "#wasm";
 import { checkHeaders } from "./options.js";
 import { MisuseError, PostonceError } from "./errors.js";
-import { loadModule } from "./loader.js";
+import { loadModule, type SlotHandle } from "./loader.js";
 import type { OperationOptions, Snapshot, SubmitOutcome } from "./types.js";
 
 type Settle<T> = { resolve: (value: T) => void; reject: (reason: unknown) => void };
@@ -82,8 +81,8 @@ export class Controller {
   snapshot = NOTHING;
   /** The form whose contents a resend may need. */
   form: HTMLFormElement | undefined;
-  readonly ready: Promise<Slot>;
-  #slot: Slot | undefined;
+  readonly ready: Promise<SlotHandle>;
+  #slot: SlotHandle | undefined;
   readonly #options: OperationOptions;
   readonly #listeners = new Set<(snapshot: Snapshot) => void>();
   readonly #waiting: Settle<SubmitOutcome>[] = [];
@@ -92,12 +91,11 @@ export class Controller {
 
   constructor(options: OperationOptions, subject: string, object: string) {
     this.#options = options;
-    this.ready = loadModule().then(async () => {
-      const { Slot } = await import("#wasm");
+    this.ready = loadModule().then((module) => {
       const whole = Object.fromEntries(
         Object.entries(options).map(([name, value]) => [name, typeof value === "number" ? Math.floor(value) : value]),
       );
-      this.#slot = new Slot(JSON.stringify(whole), subject, object, this, document.baseURI);
+      this.#slot = module.slot(JSON.stringify(whole), subject, object, this);
       return this.#slot;
     });
     // Whoever waits for the module is told; a page that only binds must not end in an unhandled rejection.
@@ -111,7 +109,7 @@ export class Controller {
   }
 
   /** The answer to the submit that `start` begins. */
-  submit(start: (slot: Slot) => void): Promise<SubmitOutcome> {
+  submit(start: (slot: SlotHandle) => void): Promise<SubmitOutcome> {
     return this.ready.then(
       (slot) =>
         new Promise((resolve, reject) => {
@@ -129,7 +127,7 @@ export class Controller {
   }
 
   /** Resolves when the machine rests again; rejects when the word was not followed. */
-  gesture(start: (slot: Slot) => void): Promise<Snapshot> {
+  gesture(start: (slot: SlotHandle) => void): Promise<Snapshot> {
     return this.ready.then(
       (slot) =>
         new Promise((resolve, reject) => {
@@ -140,7 +138,7 @@ export class Controller {
     );
   }
 
-  now(start: (slot: Slot) => void): void {
+  now(start: (slot: SlotHandle) => void): void {
     if (this.#slot) start(this.#slot);
   }
 

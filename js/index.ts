@@ -8,10 +8,9 @@
  *
  * @packageDocumentation
  */
-import type { FormBinding } from "#wasm";
 import { Controller, snapshotForm } from "./controller.js";
 import { MisuseError, OptionError } from "./errors.js";
-import { configure, loadModule } from "./loader.js";
+import { configure, type FormHandle, loadModule } from "./loader.js";
 import { checkOptions, isSecretControl } from "./options.js";
 import type {
   BindOptions,
@@ -117,7 +116,7 @@ class ValueSlot extends SlotIntent implements ValueIntent {
 
 class BoundForm extends SlotIntent implements FormIntent {
   readonly form: HTMLFormElement;
-  #binding: FormBinding | undefined;
+  #binding: FormHandle | undefined;
   #detached = false;
   #held: FormData | undefined;
   /** Holds one submit made before the module is there, and hands it over once (R79). */
@@ -207,7 +206,6 @@ export function setSubject(subject: string | null): void {
 
 /** The open intents that this device knows of, on whatever page the person landed. */
 export async function pending(): Promise<readonly PendingIntent[]> {
-  await loadModule();
-  const { pending: read } = await import("#wasm");
-  return new Promise((resolve) => read((text: string) => resolve(JSON.parse(text))));
+  const module = await loadModule();
+  return new Promise((resolve) => module.pending((text) => resolve(JSON.parse(text))));
 }

@@ -1,19 +1,53 @@
 /** Loads the module once for the whole page, at the first bind (R79). */
-import init from "#wasm";
+import init, { pending as readPending, Slot } from "#wasm";
 import { ModuleError } from "./errors.js";
 
+/** A form bound by the module. */
+export interface FormHandle {
+  unbind(): void;
+}
+
+/** One slot as the module offers it. */
+export interface SlotHandle {
+  bind(form: HTMLFormElement): FormHandle;
+  submit_form(data: FormData): void;
+  submit_json(text: string): void;
+  check(reference?: string): void;
+  resend(data?: FormData): void;
+  fence(reference?: string): void;
+  begin_new(leaveOpen: boolean): void;
+  stop(): void;
+  hand_over(): void;
+  decide(outcome: string, by: string): boolean;
+  change_subject(): void;
+}
+
+/** What the loaded module offers. */
+export interface LoadedModule {
+  slot(options: string, subject: string, object: string, host: object): SlotHandle;
+  pending(done: (text: string) => void): void;
+}
+
+const MODULE: LoadedModule = {
+  slot: (options, subject, object, host) => new Slot(options, subject, object, host as never, document.baseURI),
+  pending: readPending,
+};
+
 let source: URL | string | undefined;
-let loading: Promise<unknown> | undefined;
+let loading: Promise<LoadedModule> | undefined;
 
 /** Where the module is, when it does not lie beside this file. Has no effect once the module loads. */
 export function configure(options: { wasm: URL | string }): void {
   source = options.wasm;
 }
 
-export function loadModule(): Promise<unknown> {
-  loading ??= init({ module_or_path: source ?? new URL("postonce_bg.wasm", import.meta.url) }).catch((cause: unknown) => {
-    loading = undefined;
-    throw new ModuleError(cause);
-  });
+export function loadModule(): Promise<LoadedModule> {
+  loading ??= init({ module_or_path: source ?? new URL("postonce_bg.wasm", import.meta.url) }).then(
+    () => MODULE,
+    (cause: unknown) => {
+      loading = undefined;
+      throw new ModuleError(cause);
+    },
+  );
   return loading;
 }
