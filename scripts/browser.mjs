@@ -24,15 +24,15 @@ export function findBrowser() {
 }
 
 /**
- * Opens a browser with a profile of its own. `close()` ends it and removes the profile.
- * @param {{ flags?: readonly string[] }} [options]
+ * Opens a browser, with a profile of its own unless one is given. `close()` ends it and removes its own profile.
+ * @param {{ flags?: readonly string[], profile?: string }} [options]
  */
-export async function openBrowser({ flags = [] } = {}) {
+export async function openBrowser({ flags = [], profile: given } = {}) {
   const found = findBrowser();
   if (!found) throw new Stop("Chromium with its driver was not found.", "node scripts/setup.mjs --test");
   const { Builder } = await import("selenium-webdriver");
   const chrome = (await import("selenium-webdriver/chrome.js")).default;
-  const profile = mkdtempSync(join(tmpdir(), "postonce-profile-"));
+  const profile = given ?? mkdtempSync(join(tmpdir(), "postonce-profile-"));
   const options = new chrome.Options();
   options.setChromeBinaryPath(found.browser);
   options.addArguments(...CHROMIUM_FLAGS, `--user-data-dir=${profile}`, ...flags);
@@ -45,7 +45,7 @@ export async function openBrowser({ flags = [] } = {}) {
     driver,
     async close() {
       await driver.quit();
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      if (!given) rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

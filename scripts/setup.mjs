@@ -23,7 +23,7 @@ export async function setUp() {
   checkNode();
   findCargo();
   await ensureLinker();
-  await ensureWasmTarget();
+  await ensureToolchain();
   await ensureNpmModules();
   await ensureWasmBindgen();
 }
@@ -61,21 +61,40 @@ async function ensureLinker() {
   await installFromDebian("A C compiler (for linking, and for SQLite)", ["gcc", "libc6-dev"]);
 }
 
-async function ensureWasmTarget() {
-  const installed = async () => {
-    const sysroot = (await run("rustc", ["--print", "sysroot"], { show: false })).trim().split("\n").pop() ?? "";
-    return existsSync(join(sysroot, "lib", "rustlib", WASM_TARGET));
-  };
-  if (await installed()) return;
-  say(`adding the Rust target ${WASM_TARGET}`);
-  const command = ["target", "add", WASM_TARGET];
-  const remedy = `Run \`rustup ${command.join(" ")}\` in this folder where rustup's host can be reached.`;
+/** The pinned toolchain with all its parts: the module is built with a standard library made for size. */
+async function ensureToolchain() {
+  if (await hasToolchain()) return;
+  const { channel, components, targets } = pinnedToolchain();
+  say(`installing Rust ${channel} with ${[...components, ...targets].join(", ")}`);
+  const parts = [...components.flatMap((name) => ["-c", name]), ...targets.flatMap((name) => ["-t", name])];
+  const command = ["toolchain", "install", channel, "--profile", "minimal", "--no-self-update", ...parts];
+  const remedy = `Run \`rustup ${command.join(" ")}\` where rustup's host can be reached.`;
   try {
     await run("rustup", command);
   } catch {
-    throw new Stop(`The Rust target ${WASM_TARGET} could not be added.`, remedy);
+    throw new Stop(`Rust ${channel} could not be installed.`, remedy);
   }
-  if (!(await installed())) throw new Stop(`rustup added ${WASM_TARGET}, but not for the toolchain in use.`, remedy);
+  if (!(await hasToolchain())) throw new Stop(`rustup installed Rust ${channel}, but cargo does not use it.`, remedy);
+}
+
+function pinnedToolchain() {
+  const text = readFileSync(join(ROOT, "rust-toolchain.toml"), "utf8");
+  const list = (name) => [...(new RegExp(`^${name} = \\[(.*)\\]`, "m").exec(text)?.[1] ?? "").matchAll(/"([^"]+)"/g)];
+  const names = (name) => list(name).map(([, item]) => item);
+  const channel = /^channel = "([^"]+)"/m.exec(text)?.[1];
+  if (!channel) throw new Stop("rust-toolchain.toml names no channel.");
+  return { channel, components: names("components"), targets: names("targets") };
+}
+
+async function hasToolchain() {
+  let sysroot;
+  try {
+    sysroot = (await run("rustc", ["--print", "sysroot"], { show: false })).trim().split("\n").pop() ?? "";
+  } catch {
+    return false;
+  }
+  const rustlib = join(sysroot, "lib", "rustlib");
+  return [WASM_TARGET, join("src", "rust", "library", "Cargo.lock")].every((part) => existsSync(join(rustlib, part)));
 }
 
 async function ensureNpmModules() {
