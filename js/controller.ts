@@ -1,7 +1,8 @@
 /** One slot in this page: what its machine says, and the promises that wait for it. */
-import { checkHeaders } from "./options.js";
+
 import { MisuseError, PostonceError } from "./errors.js";
 import { loadModule, type SlotHandle } from "./loader.js";
+import { checkHeaders } from "./options.js";
 import type { OperationOptions, Snapshot, SubmitOutcome } from "./types.js";
 
 type Settle<T> = { resolve: (value: T) => void; reject: (reason: unknown) => void };
@@ -47,7 +48,12 @@ function readSnapshot(text: string): Snapshot {
     remembered: fieldsOf(remembered),
     open: (rest.open as object[]).map((open) => ({ resultId: null, ...open })),
     ...(rest.last ? { last: { resultId: null, ...rest.last } } : {}),
-    ...(rest.state === "succeeded" && { resultId: null, earlier: null, result: body && JSON.parse(body), ...pick(rest) }),
+    ...(rest.state === "succeeded" && {
+      resultId: null,
+      earlier: null,
+      result: body && JSON.parse(body),
+      ...pick(rest),
+    }),
   };
   return freeze(snapshot) as Snapshot;
 }
@@ -82,21 +88,31 @@ export class Controller {
   /** The form whose contents a resend may need. */
   form: HTMLFormElement | undefined;
   readonly ready: Promise<SlotHandle>;
+  #tellRecordRead = (): void => {};
+  readonly #recordRead = new Promise<void>((resolve) => {
+    this.#tellRecordRead = resolve;
+  });
   #slot: SlotHandle | undefined;
   readonly #options: OperationOptions;
   readonly #listeners = new Set<(snapshot: Snapshot) => void>();
-  readonly #waiting: Settle<SubmitOutcome>[] = [];
+  /** For each submit that waits for its answer, everybody who is to hear it. */
+  readonly #waiting: Settle<SubmitOutcome>[][] = [];
   #next: Settle<SubmitOutcome>[] = [];
   #gestures: Settle<Snapshot>[] = [];
+  /** The answer given in this very task: a later listener of the same `submit` event may still ask for it. */
+  #answered: SubmitOutcome | undefined;
 
   constructor(options: OperationOptions, subject: string, object: string) {
     this.#options = options;
-    this.ready = loadModule().then((module) => {
+    this.ready = loadModule().then(async (module) => {
       const whole = Object.fromEntries(
         Object.entries(options).map(([name, value]) => [name, typeof value === "number" ? Math.floor(value) : value]),
       );
-      this.#slot = module.slot(JSON.stringify(whole), subject, object, this);
-      return this.#slot;
+      const slot = module.slot(JSON.stringify(whole), subject, object, this);
+      // Before its record is read, a slot cannot tell a first wish from a repeated one.
+      await this.#recordRead;
+      this.#slot = slot;
+      return slot;
     });
     // Whoever waits for the module is told; a page that only binds must not end in an unhandled rejection.
     this.ready.catch(() => {});
@@ -113,7 +129,7 @@ export class Controller {
     return this.ready.then(
       (slot) =>
         new Promise((resolve, reject) => {
-          this.#waiting.push({ resolve, reject });
+          this.#waiting.push([{ resolve, reject }]);
           start(slot);
         }),
     );
@@ -121,8 +137,9 @@ export class Controller {
 
   /** The answer to the submit that is running or comes next. */
   submitted(): Promise<SubmitOutcome> {
+    if (this.#answered) return Promise.resolve(this.#answered);
     return new Promise((resolve, reject) => {
-      (this.#waiting.length > 0 ? this.#waiting : this.#next).push({ resolve, reject });
+      (this.#waiting.at(-1) ?? this.#next).push({ resolve, reject });
     });
   }
 
@@ -150,6 +167,7 @@ export class Controller {
   // --- called by the module ----------------------------------------------------------------------------------------
 
   changed(text: string): void {
+    this.#tellRecordRead();
     this.snapshot = readSnapshot(text);
     this.form?.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
     for (const listener of [...this.#listeners]) listener(this.snapshot);
@@ -157,7 +175,7 @@ export class Controller {
   }
 
   submitting(): void {
-    this.#waiting.push(...this.#next.splice(0), { resolve() {}, reject() {} });
+    this.#waiting.push(this.#next.splice(0));
   }
 
   reply(all: boolean, kind: SubmitOutcome["kind"], detail: string): void {
@@ -170,7 +188,7 @@ export class Controller {
           ? { kind, at: snapshot.last?.at, resultId: snapshot.last?.resultId, snapshot }
           : { kind, snapshot },
     ) as SubmitOutcome;
-    for (const { resolve } of this.#waiting.splice(all ? 0 : -1)) resolve(outcome);
+    for (const { resolve } of this.#waiting.splice(all ? 0 : -1).flat()) resolve(outcome);
   }
 
   declined(code: string): void {
@@ -179,7 +197,7 @@ export class Controller {
 
   failed(code: string, item: string): void {
     const error = new PostonceError(code, item);
-    for (const { reject } of this.#waiting.splice(-1)) reject(error);
+    for (const { reject } of this.#waiting.splice(-1).flat()) reject(error);
     for (const { reject } of this.#gestures.splice(0)) reject(error);
   }
 

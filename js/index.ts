@@ -25,8 +25,8 @@ import type {
 } from "./types.js";
 
 export { MisuseError, ModuleError, OptionError, PostonceError } from "./errors.js";
-export { configure };
 export type * from "./types.js";
+export { configure };
 
 /** One controller for each slot of the page, whoever binds it (R78). */
 const controllers = new Map<string, Controller>();
@@ -145,7 +145,7 @@ class BoundForm extends SlotIntent implements FormIntent {
   }
 
   submitted(): Promise<SubmitOutcome> {
-    return this.controller.ready.then(() => this.controller.submitted());
+    return this.controller.submitted();
   }
 
   unbind(): void {

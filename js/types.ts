@@ -1,7 +1,9 @@
 /** Public types of postonce. The states carry the same names as in the Rust core. All times are milliseconds. */
 
 /** Whether the wish may already have happened. */
-export type Doubt = { readonly possible: false } | { readonly possible: true; readonly firstAttempt: number; readonly cause: DoubtCause };
+export type Doubt =
+  | { readonly possible: false }
+  | { readonly possible: true; readonly firstAttempt: number; readonly cause: DoubtCause };
 
 /** What was seen instead of a definitive answer. */
 export type DoubtCause =
@@ -27,7 +29,17 @@ export interface Problem {
 }
 
 /** The names under which a person may act now; a page shows a button for each. */
-export type Action = "submit" | "stop" | "check" | "resend" | "fence" | "begin_new" | "leave_open" | "hand_over" | "decide" | "sign_in";
+export type Action =
+  | "submit"
+  | "stop"
+  | "check"
+  | "resend"
+  | "fence"
+  | "begin_new"
+  | "leave_open"
+  | "hand_over"
+  | "decide"
+  | "sign_in";
 
 /** An intent left open by choice: it no longer blocks, but it is still there (R55). */
 export interface OpenIntent {
@@ -81,7 +93,13 @@ interface Shared {
   readonly last: LastIntent | null;
 }
 
-export type NotSentReason = "offline" | "stopped" | "storage_unavailable" | "file_unreadable" | "deadline" | "document_lost";
+export type NotSentReason =
+  | "offline"
+  | "stopped"
+  | "storage_unavailable"
+  | "file_unreadable"
+  | "deadline"
+  | "document_lost";
 export type UnknownReason =
   | "deadline"
   | "attempts"
@@ -102,7 +120,11 @@ export type Snapshot = Shared &
   (
     | { readonly state: "idle" }
     | { readonly state: "sending"; readonly attempt: number }
-    | { readonly state: "waiting"; readonly until: number; readonly why: "backoff" | "retry_after" | "offline" | "lock" }
+    | {
+        readonly state: "waiting";
+        readonly until: number;
+        readonly why: "backoff" | "retry_after" | "offline" | "lock";
+      }
     | { readonly state: "checking" }
     | { readonly state: "suspended"; readonly why: "signed_out" | "wrong_subject" }
     | {
@@ -128,7 +150,12 @@ export type Snapshot = Shared &
         readonly found: string;
       }
     | { readonly state: "fenced" }
-    | { readonly state: "decided"; readonly outcome: "applied" | "not_applied" | "left_open"; readonly by: string; readonly at: number }
+    | {
+        readonly state: "decided";
+        readonly outcome: "applied" | "not_applied" | "left_open";
+        readonly by: string;
+        readonly at: number;
+      }
   );
 
 export type StateName = Snapshot["state"];
@@ -143,7 +170,12 @@ export type SubmitOutcome =
       readonly offered: Readonly<Record<string, string | readonly string[]>>;
       readonly snapshot: Snapshot;
     }
-  | { readonly kind: "already_done"; readonly at: number; readonly resultId: string | null; readonly snapshot: Snapshot }
+  | {
+      readonly kind: "already_done";
+      readonly at: number;
+      readonly resultId: string | null;
+      readonly snapshot: Snapshot;
+    }
   | { readonly kind: "held"; readonly snapshot: Snapshot };
 
 /** One entry of the catalog of operations (R125). */

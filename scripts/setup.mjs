@@ -80,7 +80,7 @@ async function ensureToolchain() {
 function pinnedToolchain() {
   const text = readFileSync(join(ROOT, "rust-toolchain.toml"), "utf8");
   const list = (name) => [...(new RegExp(`^${name} = \\[(.*)\\]`, "m").exec(text)?.[1] ?? "").matchAll(/"([^"]+)"/g)];
-  const names = (name) => list(name).map(([, item]) => item);
+  const names = (name) => list(name).map(([, item]) => String(item));
   const channel = /^channel = "([^"]+)"/m.exec(text)?.[1];
   if (!channel) throw new Stop("rust-toolchain.toml names no channel.");
   return { channel, components: names("components"), targets: names("targets") };

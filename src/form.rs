@@ -21,31 +21,40 @@ extern "C" {
     #[wasm_bindgen(js_name = EventTarget)]
     type Target;
     #[wasm_bindgen(method, js_class = "EventTarget", js_name = addEventListener)]
-    fn listen(this: &Target, event: &str, act: &JsValue);
+    fn listen(this: &Target, event: &str, act: &JsValue, capture: bool);
     #[wasm_bindgen(method, js_class = "EventTarget", js_name = removeEventListener)]
-    fn forget(this: &Target, event: &str, act: &JsValue);
+    fn forget(this: &Target, event: &str, act: &JsValue, capture: bool);
 }
 
 /// A bound form; detached by [`Bound::unbind`], its intent goes on (R77).
 pub(crate) struct Bound {
     form: HtmlFormElement,
-    listeners: Vec<(&'static str, JsValue)>,
+    listeners: Vec<(&'static str, JsValue, bool)>,
 }
 
 /// What the last snapshot was taken of.
 struct Last {
     submitter: RefCell<JsValue>,
     edited: Cell<bool>,
+    /// Of the submit that is being dispatched: taken before the page's own handlers, which may disable controls (R97).
+    taken: RefCell<Option<JsValue>>,
 }
 
 impl Bound {
     /// Listens to the form's `submit`, never to a click (R94).
     pub(crate) fn bind(form: HtmlFormElement, driver: &Driver) -> Self {
-        let last = Rc::new(Last { submitter: RefCell::new(JsValue::NULL), edited: Cell::new(true) });
+        let last = Rc::new(Last {
+            submitter: RefCell::new(JsValue::NULL),
+            edited: Cell::new(true),
+            taken: RefCell::default(),
+        });
         let mut bound = Self { form, listeners: Vec::new() };
 
+        // Captured first for the snapshot; decided last, when the page's own handlers may have cancelled it (R99).
         let (form, of, to) = (bound.form.clone(), Rc::clone(&last), driver.clone());
-        bound.listen("submit", repeated(move |event| on_submit(&event.unchecked_into(), &form, &of, &to)));
+        bound.listen("submit", repeated(move |event| take(&event.unchecked_into(), &form, &of, &to)), true);
+        let (form, of, to) = (bound.form.clone(), Rc::clone(&last), driver.clone());
+        bound.listen("submit", repeated(move |event| on_submit(&event.unchecked_into(), &form, &of, &to)), false);
 
         let touched = Rc::new(Cell::new(false));
         for event in ["input", "change", "reset", "focusin", "pointerdown"] {
@@ -61,6 +70,7 @@ impl Bound {
                         to.touch();
                     }
                 }),
+                false,
             );
         }
         let to = driver.clone();
@@ -68,17 +78,27 @@ impl Bound {
         bound
     }
 
-    fn listen(&mut self, event: &'static str, act: JsValue) {
-        self.form.unchecked_ref::<Target>().listen(event, &act);
-        self.listeners.push((event, act));
+    fn listen(&mut self, event: &'static str, act: JsValue, capture: bool) {
+        self.form.unchecked_ref::<Target>().listen(event, &act, capture);
+        self.listeners.push((event, act, capture));
     }
 
     /// Takes the listeners away.
     pub(crate) fn unbind(&mut self) {
-        for (event, act) in self.listeners.drain(..) {
-            self.form.unchecked_ref::<Target>().forget(event, &act);
+        for (event, act, capture) in self.listeners.drain(..) {
+            self.form.unchecked_ref::<Target>().forget(event, &act, capture);
         }
     }
+}
+
+/// Takes the snapshot, unless this submit only joins a running intent: `formdata` has fired for that (R95, R96).
+fn take(event: &Event, form: &HtmlFormElement, last: &Last, driver: &Driver) {
+    let submitter = get(event, "submitter");
+    let same = *last.submitter.borrow() == submitter;
+    let joins = driver.is_running() && same && !last.edited.get();
+    let ours = !event.default_prevented() && is_ours(form, &submitter, &driver.url());
+    let taken = (ours && !joins).then(|| driver.host().form_data(form, &submitter));
+    last.taken.replace(taken);
 }
 
 fn on_submit(event: &Event, form: &HtmlFormElement, last: &Last, driver: &Driver) {
@@ -91,12 +111,8 @@ fn on_submit(event: &Event, form: &HtmlFormElement, last: &Last, driver: &Driver
     }
     event.prevent_default();
     driver.host().submitting();
-    let same = *last.submitter.borrow() == submitter;
-    if driver.is_running() && same && !last.edited.get() {
-        // Joins the running intent; `formdata` has fired for it already (R95, R96).
-        return;
-    }
-    let data = driver.host().form_data(form, &submitter);
+    // Without a snapshot it joins the running intent.
+    let Some(data) = last.taken.take() else { return };
     last.submitter.replace(submitter);
     last.edited.set(false);
     driver.submit_form(&data);

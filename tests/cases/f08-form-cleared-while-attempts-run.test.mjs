@@ -4,7 +4,7 @@
 // happens. The blanks of the live form never reach the wire.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { openLab } from "../e2e/lab.mjs";
+import { eventually, openLab } from "../e2e/lab.mjs";
 import { assertOneEffect, commandsIn, onlyKeyIn } from "./evidence.mjs";
 
 const CLEARED_AFTER_MS = 50;
@@ -32,8 +32,10 @@ test("f08_given_a_form_cleared_after_the_first_send_then_the_second_attempt_carr
   }, CLEARED_AFTER_MS);
   await lab.click();
   await lab.until("waiting");
-  const quantity = await lab.script(() => document.querySelector("#order [name=quantity]").value);
-  assert.equal(quantity, "", "the form was cleared before the second attempt");
+  await eventually("the form is cleared", () =>
+    lab.script(() => document.querySelector("#order [name=quantity]").value === ""),
+  );
+  assert.equal((await lab.snapshot()).state, "waiting", "before the second attempt");
   const { result } = await lab.until("succeeded");
 
   const log = await lab.server.log();

@@ -3,10 +3,10 @@
 // k-1, the page shows `checking` and then the finished order. Neither document ever shows or stores a failure, no second
 // key is made and no second POST goes out.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
-import { openLab } from "../e2e/lab.mjs";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { eventually, openLab } from "../e2e/lab.mjs";
 import { assertOneEffect, checksIn, commandsIn, onlyKeyIn } from "./evidence.mjs";
-import { beforeLoad } from "./faults.mjs";
+import { beforeLoad, takeFaultsOut } from "./faults.mjs";
 
 const NAME_PREFIX = "postonce:";
 const FAILURES = ["not_sent", "refused", "rejected", "unknown", "disputed", "idle"];
@@ -17,6 +17,7 @@ before(async () => {
 });
 after(() => lab?.close());
 beforeEach(() => lab.reset());
+afterEach(() => takeFaultsOut(lab));
 
 /** Keeps what a new document finds in the store before the page's first script runs. */
 function keepRecordAtLoad(prefix) {
@@ -35,14 +36,13 @@ for (const [when, fault] of [
   ["between_commit_and_answer", { fault: "delay-after", ms: 4_000 }],
 ]) {
   test(`f12_given_a_reload_${when}_then_the_new_document_checks_first_and_never_shows_a_failure`, async () => {
-    const takeOut = await beforeLoad(lab, keepRecordAtLoad, NAME_PREFIX);
+    await beforeLoad(lab, keepRecordAtLoad, NAME_PREFIX);
     await lab.open({ cart: "f12", budget: 8_000, attempts: 3 });
     await lab.server.plan([{ match: { operation: "order.create", attempt: 1 }, ...fault }]);
     await lab.fill({ sku: "A1", quantity: "2" });
     await lab.click();
-    await lab.until(async () => commandsIn(await lab.server.log()).length === 1);
+    await eventually("the body is at the server", async () => commandsIn(await lab.server.log()).length === 1);
     await lab.reload();
-    await takeOut();
 
     const [record, ...others] = await lab.script(() => globalThis.recordsAtLoad);
     assert.deepEqual(others, [], "one record of one slot");
@@ -53,7 +53,11 @@ for (const [when, fault] of [
     const states = (await lab.history()).map(({ state }) => state);
     assert.ok(states.includes("checking"), `the new document says that it asks: ${states}`);
     const shown = states.slice(states.indexOf("checking"));
-    assert.deepEqual(shown.filter((state) => FAILURES.includes(state)), [], `never a failure: ${states}`);
+    assert.deepEqual(
+      shown.filter((state) => FAILURES.includes(state)),
+      [],
+      `never a failure: ${states}`,
+    );
     assert.deepEqual(doubt, { possible: false }, "the authoritative answer cleared the doubt");
 
     const log = await lab.server.log();

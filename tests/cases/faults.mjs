@@ -1,14 +1,25 @@
 // Faults of the page's own surroundings: scripts that run in every new document before the page's first one.
 
+/** What is installed now. */
+const installed = new Set();
+
 /**
- * Runs `fault` before any script of the documents to come; the answer takes it out again. `fault` is sent as text: it
- * sees the page's globals and `args`, nothing of the test.
+ * Runs `fault` before any script of the documents to come. `fault` is sent as text: it sees the page's globals and
+ * `args`, nothing of the test.
  */
 export async function beforeLoad(lab, fault, ...args) {
   const source = `(${fault})(...${JSON.stringify(args)})`;
   const command = "Page.addScriptToEvaluateOnNewDocument";
   const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
-  return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+  installed.add(identifier);
+}
+
+/** Takes out every fault: documents loaded from now on are whole again. */
+export async function takeFaultsOut(lab) {
+  for (const identifier of installed) {
+    await lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+  }
+  installed.clear();
 }
 
 /** Collects what nobody caught, for `uncaught(lab)`. */

@@ -7,7 +7,11 @@ const BUDGET_S = 8;
 
 /** A wish as it goes over the wire: one key, one first-sent, one payload. Sending it again sends the same bytes. */
 export function newWish(payload) {
-  return { key: randomBytes(16).toString("hex"), firstSent: Math.floor(Date.now() / 1000), body: JSON.stringify(payload) };
+  return {
+    key: randomBytes(16).toString("hex"),
+    firstSent: Math.floor(Date.now() / 1000),
+    body: JSON.stringify(payload),
+  };
 }
 
 /**
@@ -55,7 +59,11 @@ function exchange(url, { method, headers, body = "", leaveAfterMs }) {
       incoming.on("data", (chunk) => chunks.push(chunk));
       incoming.on("error", () => settle({ status: null, headers: {}, text: "" }));
       incoming.on("end", () => {
-        settle({ status: incoming.statusCode, headers: incoming.headers, text: Buffer.concat(chunks).toString("utf8") });
+        settle({
+          status: incoming.statusCode,
+          headers: incoming.headers,
+          text: Buffer.concat(chunks).toString("utf8"),
+        });
       });
     });
     outgoing.end(body, () => {

@@ -1,7 +1,6 @@
 // One demo server and one Chromium for the tests of a file, and the few words they are written in. What happened is
 // read from the server; what a person would see, from the page.
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Key } from "selenium-webdriver";
@@ -100,10 +99,14 @@ export async function openLab({ flags = [] } = {}) {
       const fits = typeof wanted === "string" ? (snapshot) => snapshot?.state === wanted : wanted;
       let last;
       try {
-        return await eventually(String(wanted), async () => {
-          last = await lab.snapshot();
-          return last && fits(last) ? last : undefined;
-        }, ms);
+        return await eventually(
+          String(wanted),
+          async () => {
+            last = await lab.snapshot();
+            return last && fits(last) ? last : undefined;
+          },
+          ms,
+        );
       } catch (error) {
         const log = JSON.stringify(await lab.server.log(), null, 1);
         throw new Error(`${error.message}\nlast snapshot: ${JSON.stringify(last)}\nserver log: ${log}`);
@@ -177,10 +180,13 @@ const asText = (value) => (typeof value === "object" && !Array.isArray(value) ? 
 
 /** SIGKILL for every process that names the profile, and for nothing else. */
 function killProfile(profile) {
-  try {
-    execFileSync("pkill", ["-KILL", "-f", `--user-data-dir=${profile}`]);
-  } catch (error) {
-    if (error.status !== 1) throw error;
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`--user-data-dir=${profile}`))
+        process.kill(Number(pid), 9);
+    } catch {
+      // Gone meanwhile.
+    }
   }
 }
 

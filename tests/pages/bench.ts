@@ -22,7 +22,7 @@ const placeOrder = defineOperation({
   significant: ["sku", "quantity"],
   status: { url: "/orders/status" },
 });
-const bound = bindForm("#bound", placeOrder, { subject: "bench", object: "bound" });
+const bound = bindForm("#bound", placeOrder, { subject: "demo-user", object: "bound" });
 
 /** Key in storage, snapshot, JSON, headers, one abort: no retry, no second tab, no unknown outcome. */
 function submitByHand(form: HTMLFormElement): Promise<unknown> {
@@ -38,7 +38,7 @@ function submitByHand(form: HTMLFormElement): Promise<unknown> {
       "Idempotency-Key": `"${key}"`,
       "Idempotency-First-Sent": `@${now}`,
       "Idempotency-Deadline": `@${now + BUDGET_MS / 1_000}`,
-      "Idempotency-Subject": '"bench"',
+      "Idempotency-Subject": '"demo-user"',
     },
     signal: AbortSignal.timeout(BUDGET_MS),
   }).then((answer) => answer.text());

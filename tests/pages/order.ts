@@ -1,10 +1,12 @@
 // An order page like a user's: only the public face. What it is bound with comes from the address.
-import { bindForm, defineOperation, pending, setSubject } from "postonce";
+
 import type { OperationOptions, SubmitOutcome } from "postonce";
+import { bindForm, defineOperation, pending, setSubject } from "postonce";
 
 const address = new URLSearchParams(location.search);
 const number = (name: string): object => (address.has(name) ? { [name]: Number(address.get(name)) } : {});
-const list = (name: string): object => (address.has(name) ? { [name]: address.get(name)?.split(",").filter(Boolean) } : {});
+const list = (name: string): object =>
+  address.has(name) ? { [name]: address.get(name)?.split(",").filter(Boolean) } : {};
 const word = (name: string): object => (address.has(name) ? { [name]: address.get(name) } : {});
 
 const options: OperationOptions = {
@@ -49,4 +51,6 @@ form.form.addEventListener("submit", () => {
   );
 });
 
-Object.assign(globalThis, { lab: { form, operation, outcomes, history, pending, setSubject, bindForm, defineOperation } });
+Object.assign(globalThis, {
+  lab: { form, operation, outcomes, history, pending, setSubject, bindForm, defineOperation },
+});

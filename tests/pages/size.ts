@@ -15,7 +15,7 @@ const placeOrder = defineOperation({
   status: { url: "/orders/status" },
 });
 
-const form = bindForm("#order", placeOrder, { subject: "size", object: crypto.randomUUID() });
+const form = bindForm("#order", placeOrder, { subject: "demo-user", object: crypto.randomUUID() });
 const seen: string[] = [];
 
 form.subscribe(({ state }) => {

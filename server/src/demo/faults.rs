@@ -25,6 +25,8 @@ pub(crate) enum Fault {
     Cut(When),
     /// A pause of so many milliseconds before the handling or before the answer.
     Delay(When, u64),
+    /// A pause on the way: the request arrives that much later, even when the client has left.
+    DelayArrival(u64),
     /// A pause between reserve and effect, while the record is in progress.
     DelayEffect(u64),
     /// Another answer than the handler's.
@@ -156,6 +158,7 @@ impl Raw {
             "lost-answer" => Fault::Cut(When::After),
             "delay-before" => Fault::Delay(When::Before, ms()?),
             "delay-after" => Fault::Delay(When::After, ms()?),
+            "delay-arrival" => Fault::DelayArrival(ms()?),
             "delay-effect" => Fault::DelayEffect(ms()?),
             "status" => Fault::Status(When::Before, self.canned()?),
             "status-after" => Fault::Status(When::After, self.canned()?),

@@ -58,10 +58,22 @@ pub(crate) async fn handle(
     let mut watch = Watch { log: Arc::clone(&demo.log), n, open: true };
     let response = match fault.map(|entry| entry.fault) {
         None => next.run(request).await,
+        Some(Fault::DelayArrival(ms)) => return held_up(ms, watch, request, next).await,
         Some(fault) => faulty(fault, &cut, &mut watch, request, next).await,
     };
     watch.answered(&response);
     response
+}
+
+/// A proxy between browser and server holds the request and delivers it, whether or not the browser still waits.
+async fn held_up(ms: u64, mut watch: Watch, request: Request, next: Next) -> Response {
+    let delivered = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        let response = next.run(request).await;
+        watch.answered(&response);
+        response
+    });
+    delivered.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 async fn faulty(fault: Fault, cut: &Cut, watch: &mut Watch, mut request: Request, next: Next) -> Response {
@@ -72,7 +84,7 @@ async fn faulty(fault: Fault, cut: &Cut, watch: &mut Watch, mut request: Request
         | Fault::Html(when)
         | Fault::Redirect(when)
         | Fault::Hang(when) => *when,
-        Fault::DelayEffect(_) | Fault::TruncatedBody | Fault::StalledBody => When::After,
+        Fault::DelayArrival(_) | Fault::DelayEffect(_) | Fault::TruncatedBody | Fault::StalledBody => When::After,
     };
     match (&fault, when) {
         (Fault::Delay(When::Before, ms), _) => {
@@ -103,7 +115,7 @@ async fn spoiled(fault: Fault, cut: &Cut, watch: &mut Watch, real: Response) -> 
             tokio::time::sleep(Duration::from_millis(ms)).await;
             real
         }
-        Fault::DelayEffect(_) => real,
+        Fault::DelayArrival(_) | Fault::DelayEffect(_) => real,
         Fault::Status(_, canned) => canned_response(&canned),
         Fault::TruncatedBody => broken(real, Rest::Cut).await,
         Fault::StalledBody => broken(real, Rest::Silence).await,

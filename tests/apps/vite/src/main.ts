@@ -9,7 +9,7 @@ const placeOrder = defineOperation({
   status: { url: "/orders/status" },
 });
 
-const form = bindForm("#order", placeOrder, { subject: "packaging", object: "cart-1" });
+const form = bindForm("#order", placeOrder, { subject: "demo-user", object: "cart-1" });
 form.subscribe((snapshot: Snapshot) => {
   document.documentElement.dataset.state = snapshot.state;
 });

@@ -1,0 +1,101 @@
+// The document goes while its request is out: reload, closed tab, killed browser.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { assertOneEffect, commands, keysOf } from "./evidence.mjs";
+import { eventually, openLab } from "./lab.mjs";
+
+let lab;
+before(async () => {
+  lab = await openLab();
+});
+after(() => lab?.close());
+beforeEach(() => lab.reset());
+
+/** In both, the first document never hears an answer. */
+const FAULTS = [
+  { name: "the_server_did_it", fault: { fault: "delay-after", ms: 3_000 }, done: true },
+  { name: "the_server_never_ran_it", fault: { fault: "hang" }, done: false },
+];
+
+async function submitAndArrive(fault) {
+  await lab.open({ remember: "sku,quantity" });
+  await lab.server.plan([{ match: { attempt: 1 }, ...fault }]);
+  await lab.click();
+  await eventually("the request arrived", async () => commands(await lab.server.log()).length === 1);
+}
+
+/** What the page says before any click, and what a resubmit then leads to. */
+async function assertHonestThenOnce({ done }) {
+  const said = (await lab.history()).map(({ state }) => state);
+  assert.ok(!said.slice(1).includes("idle"), `never idle once the record was read: ${said}`);
+  if (done) {
+    const { resultId } = await lab.until("succeeded");
+    assert.equal(resultId, (await lab.server.effects()).orders[0].id);
+  } else {
+    const { doubt, remembered } = await lab.until("unknown");
+    assert.equal(doubt.possible, true);
+    assert.deepEqual(remembered, { sku: "A1", quantity: "2" });
+    assert.equal(commands(await lab.server.log()).length, 1, "R63: nothing was sent without a gesture");
+  }
+  await lab.click();
+  await lab.until("succeeded");
+  await assertOneEffect(lab.server);
+  assert.equal(keysOf(await lab.server.log()).length, 1);
+}
+
+for (const { name, fault, done } of FAULTS) {
+  test(`r20_given_a_reload_mid_flight_and_${name}_then_the_page_says_so_and_sending_again_makes_one_effect`, async () => {
+    await submitAndArrive(fault);
+    await lab.reload();
+    await assertHonestThenOnce({ done });
+  });
+
+  test(`r20_given_a_tab_closed_mid_flight_and_${name}_then_a_new_one_says_so_and_makes_one_effect`, async () => {
+    await submitAndArrive(fault);
+    const first = await lab.driver.getWindowHandle();
+    const second = await lab.newTab();
+    await lab.switchTo(first);
+    await lab.driver.close();
+    await lab.switchTo(second);
+    await lab.open({ remember: "sku,quantity" });
+    await assertHonestThenOnce({ done });
+  });
+
+  test(`r121_given_a_browser_killed_mid_flight_and_${name}_then_it_says_so_before_any_click_and_makes_one_effect`, async () => {
+    await submitAndArrive(fault);
+    await lab.kill();
+    await lab.restart();
+    await lab.open({ remember: "sku,quantity" });
+    await assertHonestThenOnce({ done });
+  });
+}
+
+test("r23_given_a_success_and_a_later_load_then_the_same_fields_send_nothing_and_are_already_done", async () => {
+  await lab.open();
+  await lab.click();
+  const { resultId } = await lab.until("succeeded");
+  await lab.reload();
+  assert.equal((await lab.snapshot()).state, "idle");
+  await lab.click();
+  const [outcome] = await eventually("an answer", async () => {
+    const outcomes = await lab.outcomes();
+    return outcomes.length > 0 && outcomes;
+  });
+  assert.deepEqual([outcome.kind, outcome.resultId], ["already_done", resultId]);
+  await assertOneEffect(lab.server);
+  await lab.call("beginNew");
+  await lab.click();
+  await lab.until("succeeded");
+  assert.equal((await lab.server.effects()).count, 2, "placing another is an explicit choice");
+});
+
+test("r88_given_an_open_wish_then_storage_holds_no_value_that_is_not_remembered", async () => {
+  await lab.open({ remember: "sku" });
+  await lab.fill({ sku: "SKU-SECRETLESS", quantity: "77", note: "NOTE-OF-A-PERSON" });
+  await lab.server.plan([{ match: {}, fault: "hang" }]);
+  await lab.click();
+  await lab.until("sending");
+  const kept = (await lab.scan()).join("\n");
+  assert.ok(kept.includes("SKU-SECRETLESS"), "what may be remembered is");
+  assert.ok(!kept.includes("NOTE-OF-A-PERSON") && !kept.includes("demo-user") && !kept.includes("cart-1"));
+});
