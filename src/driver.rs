@@ -154,10 +154,8 @@ impl Driver {
             Effect::Announce => self.0.changed.set(true),
             Effect::Reply(reply) => self.reply(false, &reply),
             Effect::ReplyAll(reply) => self.reply(true, &reply),
-            Effect::Decline(why) => {
-                self.flush();
-                self.0.host.declined(why.name());
-            }
+            // Before the next snapshot: that one would pass for the gesture's success.
+            Effect::Decline(why) => self.0.host.declined(why.name()),
         }
     }
 

@@ -66,9 +66,10 @@ impl Machine {
     /// The old intent moves to the open list: visible, checkable, no longer blocking (R55).
     pub(super) fn leave_open(&mut self, now: Now, entropy: Entropy, fx: &mut Effects) {
         if self.record.open.len() >= OPEN_MAX {
+            Self::decline(Declined::OpenUnknown, fx);
             self.activity = Activity::Resting;
             fx.push(Effect::Announce);
-            return Self::decline(Declined::OpenUnknown, fx);
+            return;
         }
         if let Some(current) = self.record.current.take() {
             self.record.open.push(left_open(current, now));

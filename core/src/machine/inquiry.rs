@@ -333,8 +333,8 @@ impl Machine {
         if self.is_left_open(now, purpose, fx) {
             return;
         }
-        self.rest(now, Phase::Unknown(why), fx);
         decline_begin_new(purpose, fx);
+        self.rest(now, Phase::Unknown(why), fx);
     }
 
     /// No record now: proves nothing (R59). A press on submit goes on with the same key.
@@ -407,8 +407,8 @@ impl Machine {
                     return;
                 }
                 let phase = self.record.current.as_ref().map(|current| current.phase.clone()).unwrap_or_default();
-                self.rest(now, phase, fx);
                 decline_begin_new(purpose, fx);
+                self.rest(now, phase, fx);
             }
         }
     }
