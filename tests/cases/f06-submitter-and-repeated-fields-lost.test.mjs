@@ -53,6 +53,15 @@ for (const encoding of ["json", "urlencoded"]) {
   }
 }
 
+test("f06_given_a_locking_handler_that_runs_before_the_library_then_the_submitter_is_not_lost", async () => {
+  await openPage(lab, "submitters", { cart: "f06-first", handler: "first" });
+  await press("publish");
+  await answers("settled");
+  const log = await lab.server.log();
+  assert.equal(commandsIn(log)[0].body_sha256, digest(BODIES.json.publish));
+  await assertOneEffect(lab.server, onlyKeyIn(log));
+});
+
 test("f06_given_publish_succeeded_then_draft_is_a_wish_of_its_own_under_a_key_of_its_own", async () => {
   await openPage(lab, "submitters", { cart: "f06-two" });
   await press("publish");

@@ -16,6 +16,10 @@ const options: OperationOptions = {
   status: { url: "/orders/status" },
 };
 
+const element = document.querySelector("form");
+const locksFirst = query.get("handler") === "first";
+if (locksFirst) element?.addEventListener("submit", onSubmit);
+
 const order = bindForm("#order", defineOperation(options), {
   subject: "demo-user",
   object: query.get("cart") ?? "submitters",
@@ -27,10 +31,12 @@ function lock(locked: boolean): void {
   for (const button of form.querySelectorAll("button")) button.disabled = locked;
 }
 
-form.addEventListener("submit", () => {
+if (!locksFirst) form.addEventListener("submit", onSubmit);
+
+function onSubmit(): void {
   lock(true);
   dataset.locked = String(Number(dataset.locked ?? 0) + 1);
-});
+}
 
 const kinds: string[] = [];
 function listen(): void {

@@ -103,6 +103,10 @@ pub struct Machine {
     record: Record,
     /// What the store holds once every write on its way has landed.
     stored: Option<Version>,
+    /// What the store is known to hold: a failed write leaves that.
+    confirmed: Option<Version>,
+    /// An unreadable text was moved aside by this document.
+    quarantined: bool,
     loaded: bool,
     /// The stored record is not ours to touch.
     read_only: Option<UnknownReason>,
@@ -142,6 +146,8 @@ impl Machine {
             slot,
             record: Record::default(),
             stored: None,
+            confirmed: None,
+            quarantined: false,
             loaded: false,
             read_only: None,
             inert: false,
@@ -384,6 +390,7 @@ impl Machine {
     }
 
     fn on_persisted(&mut self, now: Now, ticket: Ticket, durability: Durability, fx: &mut Effects) {
+        self.confirmed = self.stored;
         let changed = self.durability != durability;
         self.durability = durability;
         match self.claimed(ticket) {
@@ -396,6 +403,7 @@ impl Machine {
     /// No store took it. A claim goes on in memory where the operation allows it, visibly less safe (R82).
     fn on_persist_failed(&mut self, now: Now, ticket: Ticket, _fault: StoreFault, fx: &mut Effects) {
         self.durability = Durability::None;
+        self.stored = self.confirmed;
         match self.claimed(ticket) {
             Some(_) if self.operation.persistence == Persistence::Required => {
                 self.unclaim();

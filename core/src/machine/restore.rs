@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::effect::{ConflictReason, Effect, Effects, Reply};
-use super::event::Ticket;
+use super::event::{StoreFault, Ticket};
 use super::inquiry::Purpose;
 use super::state::{Cause, NotSentReason, Problem, State, Success, UnknownReason};
 use super::{Activity, Machine};
@@ -31,6 +31,7 @@ impl Machine {
             (_, Some(_)) => {}
             (Some(record), None) => {
                 self.stored = Some(record.version);
+                self.confirmed = self.stored;
                 self.adopt_at_load(now, record, fx);
             }
             (None, None) if corrupt => self.read_only = Some(UnknownReason::NoKey),
@@ -256,17 +257,11 @@ impl Machine {
 
     /// The compare found another record than expected. What this document knows for sure is written on top of it;
     /// otherwise the stored one is the truth.
-    pub(super) fn on_outrun(&mut self, now: Now, _ticket: Ticket, text: &str, fx: &mut Effects) {
+    pub(super) fn on_outrun(&mut self, now: Now, ticket: Ticket, text: &str, fx: &mut Effects) {
         let theirs = match record::read(text) {
             Ok(theirs) => theirs,
             Err(RecordFault::Newer(_)) => return self.freeze(fx),
-            Err(RecordFault::Corrupt) => {
-                // Somebody spoilt the stored text while we live: memory is the truth, the text is kept aside.
-                fx.push(Effect::Quarantine);
-                self.stored = None;
-                let _ = self.write(fx);
-                return;
-            }
+            Err(RecordFault::Corrupt) => return self.write_over(now, ticket, text.is_empty(), fx),
         };
         self.stored = Some(theirs.version);
         let ours_ends = self.record.current.is_none() && self.record.last.is_some();
@@ -279,6 +274,27 @@ impl Machine {
             let _ = self.write(fx);
         } else {
             self.adopt(now, theirs, fx);
+        }
+    }
+}
+
+impl Machine {
+    /// Somebody emptied or spoilt the store while this document lives: memory is the truth (F16). A spoilt text is kept
+    /// aside first, once; if it is still there then, the store takes nothing.
+    fn write_over(&mut self, now: Now, ticket: Ticket, emptied: bool, fx: &mut Effects) {
+        if !emptied {
+            if self.quarantined {
+                return self.on_persist_failed(now, ticket, StoreFault::Mismatch, fx);
+            }
+            self.quarantined = true;
+            fx.push(Effect::Quarantine);
+        }
+        self.stored = None;
+        let again = self.write(fx);
+        if let Activity::Claiming { ticket: claim, .. } = &mut self.activity
+            && *claim == ticket
+        {
+            *claim = again;
         }
     }
 }

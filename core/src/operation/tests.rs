@@ -40,11 +40,18 @@ fn r125_given_an_entry_with_only_what_it_needs_then_the_defaults_are_the_careful
 
 #[test]
 fn r7_given_no_declared_contract_then_one_attempt_however_many_were_asked() {
-    let operation = define(OperationInput { contract: None, attempts: Some(5.0), ..order() });
-    assert_eq!(operation.attempts, 1);
-    assert!(!operation.automatic_retry());
-    assert!(operation.can_check(), "asking is safe without a contract");
-    assert!(!operation.can_fence());
+    let operation = define(OperationInput { contract: None, status_url: None, attempts: Some(5.0), ..order() });
+    assert_eq!((operation.contract, operation.attempts), (None, 1));
+    assert!(!operation.automatic_retry() && !operation.can_check() && !operation.can_fence());
+}
+
+#[test]
+fn r7_given_a_status_route_by_key_then_the_contract_is_declared_with_it_and_reading_an_object_declares_none() {
+    let declared = define(OperationInput { contract: None, ..order() });
+    assert_eq!((declared.contract, declared.attempts), (Some(Contract::Postonce), 3));
+    let read = define(OperationInput { contract: None, reconcile: Some("read_object".into()), ..order() });
+    assert_eq!((read.contract, read.attempts), (None, 1));
+    assert!(read.can_check(), "asking is safe without a contract");
 }
 
 #[test]
@@ -52,6 +59,10 @@ fn r7_given_a_declared_contract_then_the_asked_attempts() {
     let operation = define(OperationInput { attempts: Some(5.0), ..order() });
     assert_eq!((operation.attempts, operation.attempt_cap()), (5, Millis(4_000)));
     assert!(operation.automatic_retry() && operation.can_check() && operation.can_fence());
+}
+
+fn given_input(method: &str) -> OperationInput {
+    OperationInput { method: Some(method.into()), effect: Some("idempotent".into()), contract: None, ..order() }
 }
 
 #[test]
@@ -66,7 +77,8 @@ fn r125_given_put_or_delete_then_resent_only_where_the_entry_states_its_effect()
             })
         };
         assert_eq!(given(None, Some("postonce")).attempts, 1, "{method}");
-        assert_eq!(given(Some("idempotent"), None).attempts, 1, "{method}");
+        let undeclared = OperationInput { status_url: None, ..given_input(method) };
+        assert_eq!(define(undeclared).attempts, 1, "{method}");
         assert_eq!(given(Some("idempotent"), Some("bare")).attempts, 3, "{method}");
         assert_eq!(given(Some("once"), Some("postonce")).attempts, 3, "{method}");
     }

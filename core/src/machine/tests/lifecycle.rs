@@ -145,3 +145,36 @@ fn r25_r93_given_another_subject_then_values_are_erased_and_nothing_is_shown_or_
     let again = desk.reopen(1_000);
     assert_eq!(again.state(), "checking", "the wish itself is not lost");
 }
+
+#[test]
+fn r82_given_a_store_that_fails_from_the_first_touch_then_best_effort_still_sends_once() {
+    let store = Store { fault: Some(StoreFault::Unavailable), ..Store::default() };
+    let mut desk = Desk::open(order(), store, "doc-a", Now { mono: Mono(0), wall: Wall(START) });
+    let entropy = desk.entropy();
+    desk.feed(Event::Touched(entropy));
+    desk.submit("2");
+    assert_eq!((desk.sent.len(), desk.state()), (1, "sending"));
+    desk.answer(created(&desk.key(), "false"));
+    assert_eq!(desk.state(), "succeeded");
+}
+
+#[test]
+fn f16_given_a_store_emptied_mid_flight_then_the_retry_uses_the_key_from_memory_and_writes_it_back() {
+    let mut desk = Desk::new();
+    desk.submit("2");
+    desk.store.text = None;
+    desk.feed(Event::TransportFailed { attempt: 1 });
+    desk.run(1_000);
+    assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1));
+    assert!(desk.store.text.as_ref().unwrap().1.contains(desk.key().as_str()));
+}
+
+#[test]
+fn r85_given_a_store_spoilt_mid_flight_then_the_text_is_moved_aside_once_and_the_key_stays() {
+    let mut desk = Desk::new();
+    desk.submit("2");
+    desk.store.text = Some((Version { generation: 9, round: 9, rev: 9 }, "#".into()));
+    desk.feed(Event::TransportFailed { attempt: 1 });
+    desk.run(1_000);
+    assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1));
+}
