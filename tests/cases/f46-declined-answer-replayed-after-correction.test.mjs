@@ -75,10 +75,13 @@ test("f46_a_given_the_402_was_lost_then_the_automatic_retry_keeps_k1_and_shows_t
   const log = await lab.server.log();
   const key = onlyKeyIn(log);
   const commands = commandsIn(log);
-  assert.deepEqual(commands.map(({ attempt, status, replayed }) => [attempt, status, replayed]), [
-    [1, "dropped", null],
-    [2, 402, true],
-  ]);
+  assert.deepEqual(
+    commands.map(({ attempt, status, replayed }) => [attempt, status, replayed]),
+    [
+      [1, "dropped", null],
+      [2, 402, true],
+    ],
+  );
   assert.deepEqual((await recordOf(key)).history, RUN_ONCE);
   await assertNoEffect(lab.server);
 });

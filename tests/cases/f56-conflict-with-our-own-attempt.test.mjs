@@ -32,7 +32,11 @@ async function submit(options, fault) {
 async function assertNeverAFailure() {
   const states = (await lab.history()).map(({ state }) => state);
   const shown = states.slice(states.indexOf("sending"));
-  assert.deepEqual(shown.filter((state) => FAILURES.includes(state)), [], `never a failure: ${states}`);
+  assert.deepEqual(
+    shown.filter((state) => FAILURES.includes(state)),
+    [],
+    `never a failure: ${states}`,
+  );
 }
 
 test("f56_given_a_409_for_our_own_first_attempt_then_the_page_waits_at_the_asked_pace_and_ends_succeeded", async () => {
@@ -61,7 +65,13 @@ test("f56_given_the_very_first_attempt_is_told_409_then_it_is_progress_too_and_t
   // A clone below the library, or another tab's lost copy: somebody else's request holds our key (R124).
   await lab.open({ cart: "f56-clone", budget: BUDGET_MS, attempts: 3 });
   await lab.server.plan([
-    { match: { operation: "order.create", attempt: 1 }, fault: "status", status: 409, problem: "in-progress", retry_after: "1" },
+    {
+      match: { operation: "order.create", attempt: 1 },
+      fault: "status",
+      status: 409,
+      problem: "in-progress",
+      retry_after: "1",
+    },
   ]);
   await lab.fill({ sku: "A1", quantity: "2" });
   await lab.click();
@@ -72,7 +82,10 @@ test("f56_given_the_very_first_attempt_is_told_409_then_it_is_progress_too_and_t
 });
 
 test("f56_given_the_budget_ends_while_it_still_runs_then_unknown_keeps_k1_and_the_check_shows_it_later", async () => {
-  await submit({ cart: "f56-late", budget: 2_000, attemptCap: GIVEN_UP_AFTER_MS }, { fault: "delay-effect", ms: RUNS_MS });
+  await submit(
+    { cart: "f56-late", budget: 2_000, attemptCap: GIVEN_UP_AFTER_MS },
+    { fault: "delay-effect", ms: RUNS_MS },
+  );
   const { doubt, reference } = await lab.until("unknown");
   assert.equal(doubt.possible, true);
   const [record] = await lab.server.records();

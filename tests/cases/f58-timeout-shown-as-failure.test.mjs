@@ -75,7 +75,11 @@ test("f58_given_the_outcome_is_unknown_then_a_new_key_needs_the_persons_named_ch
   await lab.fill({ quantity: "3" });
   await lab.click();
   await eventually("the press is answered", async () => (await lab.outcomes()).length === 2);
-  assert.deepEqual((await lab.outcomes()).map(({ kind }) => kind), ["settled", "conflict"], "other fields: a conflict");
+  assert.deepEqual(
+    (await lab.outcomes()).map(({ kind }) => kind),
+    ["settled", "conflict"],
+    "other fields: a conflict",
+  );
   const { error } = await lab.call("beginNew");
   assert.equal(error?.code, "open_unknown", "it still runs, so nothing proves that a new one is safe");
   assert.equal((await lab.snapshot()).reference, reference);
@@ -83,5 +87,9 @@ test("f58_given_the_outcome_is_unknown_then_a_new_key_needs_the_persons_named_ch
 
   const { ok } = await lab.call("beginNew", { leaveOpen: true });
   assert.equal(ok.state, "idle");
-  assert.deepEqual(ok.open.map((left) => left.reference), [reference], "the old one stays in sight");
+  assert.deepEqual(
+    ok.open.map((left) => left.reference),
+    [reference],
+    "the old one stays in sight",
+  );
 });

@@ -99,7 +99,10 @@ test("f60_b_given_the_check_fails_twice_then_the_third_look_is_taken_and_the_out
   assert.equal(ok.state, "unknown");
   assert.ok(ok.may.includes("check"), "check again");
   const log = await lab.server.log();
-  assert.deepEqual(checksIn(log).map(({ status }) => status), [500, 500, 200]);
+  assert.deepEqual(
+    checksIn(log).map(({ status }) => status),
+    [500, 500, 200],
+  );
   assert.equal(commandsIn(log).length, 1, "a check never posts");
   onlyKeyIn(log);
   await assertNoEffect(lab.server);
