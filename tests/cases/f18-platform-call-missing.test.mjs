@@ -9,7 +9,8 @@ import { assertNoEffect, commandsIn, onlyKeyIn } from "./evidence.mjs";
 import { beforeLoad, collectUncaught, takeFaultsOut, uncaught } from "./faults.mjs";
 
 const BUDGET_MS = 1_000;
-/** Two busy cores may be this late; a second budget would be later. */
+/** It was submitted a little before it shows as sending; two busy cores may be this late, a second budget later. */
+const EARLY_MS_MAX = 100;
 const LATE_MS_MAX = 400;
 
 let lab;
@@ -68,10 +69,11 @@ test("f18_given_no_random_uuid_and_no_abort_signal_any_then_one_request_leaves_a
   }));
   assert.ok(drawn.includes(key), "the key's bits are those that getRandomValues gave");
   assert.equal(mathRandomCalls, 0);
-  const [{ status, received_at, answered_at }] = log;
+  const [{ status, answered_at }] = log;
   assert.equal(status, "client-left", "aborted by the page, not answered");
-  const lived = answered_at - received_at;
-  assert.ok(lived <= BUDGET_MS + LATE_MS_MAX && lived >= BUDGET_MS / 2, `aborted at ${lived} ms`);
+  const { at } = (await lab.history()).find(({ state }) => state === "sending");
+  const aborted = answered_at - at;
+  assert.ok(aborted >= BUDGET_MS - EARLY_MS_MAX && aborted <= BUDGET_MS + LATE_MS_MAX, `aborted at ${aborted} ms`);
   assert.deepEqual(await uncaught(lab), []);
   await assertNoEffect(lab.server);
 });

@@ -8,7 +8,8 @@ import { openLab } from "../e2e/lab.mjs";
 import { assertOneEffect, checksIn, commandsIn, onlyKeyIn } from "./evidence.mjs";
 
 const BUDGET_MS = 1_000;
-/** Two busy cores may be this late. */
+/** What the page sees of it lies around the budget: a little after its start, and as late as two busy cores are. */
+const EARLY_MS_MAX = 100;
 const LATE_MS_MAX = 500;
 
 let lab;
@@ -33,7 +34,7 @@ test("f26_given_a_body_that_stalls_after_its_headers_then_the_budget_ends_it_and
   const sent = history.find(({ state }) => state === "sending");
   const ended = history.find(({ state }) => state === "unknown");
   const lasted = ended.at - sent.at;
-  assert.ok(lasted >= BUDGET_MS / 2 && lasted <= BUDGET_MS + LATE_MS_MAX, `aborted after ${lasted} ms`);
+  assert.ok(lasted >= BUDGET_MS - EARLY_MS_MAX && lasted <= BUDGET_MS + LATE_MS_MAX, `aborted after ${lasted} ms`);
 
   const { ok } = await lab.call("check");
   assert.equal(ok.state, "succeeded");

@@ -3,9 +3,10 @@
 // has waited at the pace the server asked for, inside its budget, and ends as succeeded. A 409 of our own is never shown
 // as a failure, k-2 is never made, and the effect happens once.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, afterEach, before, beforeEach, test } from "node:test";
 import { openLab } from "../e2e/lab.mjs";
 import { assertOneEffect, checksIn, commandsIn, onlyKeyIn } from "./evidence.mjs";
+import { beforeLoad, takeFaultsOut } from "./faults.mjs";
 
 const RUNS_MS = 3_000;
 const GIVEN_UP_AFTER_MS = 1_000;
@@ -20,6 +21,7 @@ before(async () => {
 });
 after(() => lab?.close());
 beforeEach(() => lab.reset());
+afterEach(() => takeFaultsOut(lab));
 
 async function submit(options, fault) {
   await lab.open({ budget: BUDGET_MS, attempts: 3, ...options });
@@ -59,6 +61,39 @@ test("f56_given_a_409_for_our_own_first_attempt_then_the_page_waits_at_the_asked
   await assertNeverAFailure();
   await assertOneEffect(lab.server, onlyKeyIn(log));
   assert.equal(result.id, (await lab.server.effects()).orders[0].id);
+});
+
+/** An application's wrapper that loses the signal: what the page gave up on still comes in. */
+function fetchThatCannotBeAborted() {
+  const real = globalThis.fetch;
+  globalThis.fetch = (input, { signal: _lost, ...init } = {}) => real(input, init);
+}
+
+test("f56_given_the_first_attempts_own_answer_comes_after_a_409_then_it_counts_and_nothing_else_is_needed", async () => {
+  await beforeLoad(lab, fetchThatCannotBeAborted);
+  await lab.open({ cart: "f56-own", budget: BUDGET_MS, attempts: 3, attemptCap: GIVEN_UP_AFTER_MS });
+  const failing = Array(20).fill({ match: { operation: "status" }, fault: "status", status: 500 });
+  const slow = { match: { operation: "order.create", attempt: 1 }, fault: "delay-effect", ms: RUNS_MS };
+  await lab.server.plan([slow, ...failing]);
+  await lab.fill({ sku: "A1", quantity: "2" });
+  await lab.click();
+  const { replayed } = await lab.until("succeeded");
+  assert.equal(replayed, false, "the answer to attempt 1 itself, not a replay");
+
+  const log = await lab.server.log();
+  assert.deepEqual(
+    commandsIn(log).map(({ attempt, status }) => [attempt, status]),
+    [
+      [1, 201],
+      [2, 409],
+    ],
+  );
+  assert.ok(
+    checksIn(log).every(({ status }) => status === 500),
+    "no check told it",
+  );
+  await assertNeverAFailure();
+  await assertOneEffect(lab.server, onlyKeyIn(log));
 });
 
 test("f56_given_the_very_first_attempt_is_told_409_then_it_is_progress_too_and_the_outcome_is_shown", async () => {

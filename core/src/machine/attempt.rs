@@ -114,7 +114,20 @@ impl Machine {
                 let round = Round::start(now, Millis::ZERO);
                 self.follow(now, round, now, verdict, fx);
             }
+            None if answer.is_tied_to(&current.key) => self.learn_evidence(&verdict, fx),
             None => {}
+        }
+    }
+
+    /// Our own abort cut the body of a 2xx: its headers are better evidence than the timeout they came with (F26).
+    fn learn_evidence(&mut self, verdict: &Verdict, fx: &mut Effects) {
+        if let Verdict::Ambiguous { cause: Cause::Unreadable, .. } = verdict
+            && let Some(current) = &mut self.record.current
+            && let Doubt::Possible { cause: cause @ Cause::TimedOut, .. } = &mut current.doubt
+        {
+            *cause = Cause::Unreadable;
+            let _ = self.write(fx);
+            fx.push(Effect::Announce);
         }
     }
 
@@ -254,7 +267,10 @@ impl Machine {
             current.not_before = Some(now.wall.plus(after.min(self.operation.retention)));
         }
         if attempts >= self.operation.attempts {
-            self.end_round(now, UnknownReason::Attempts, fx);
+            // With no room for another attempt anyway, the budget is why (F58).
+            let left = round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum());
+            let why = if left.is_none() { UnknownReason::Deadline } else { UnknownReason::Attempts };
+            self.end_round(now, why, fx);
             return;
         }
         let random = self.random();

@@ -341,6 +341,27 @@ fn r122_given_a_replay_of_something_older_than_the_fetch_then_it_is_shown_as_ear
     }
 }
 
+#[test]
+fn f58_given_one_attempt_that_takes_the_whole_budget_then_the_deadline_is_why_and_not_the_attempts() {
+    let input = OperationInput { attempts: Some(1.0), budget: Some(2_000.0), ..order() };
+    let mut desk = Desk::open(input, Store::default(), "doc-a", Now { mono: Mono(0), wall: Wall(START) });
+    desk.submit("2");
+    desk.run(2_000);
+    assert_eq!(desk.machine.state(), State::Unknown { why: UnknownReason::Deadline });
+}
+
+#[test]
+fn f26_given_2xx_headers_over_a_body_that_the_deadline_cut_then_the_doubt_says_what_was_seen() {
+    let input = OperationInput { attempts: Some(1.0), budget: Some(1_000.0), ..order() };
+    let mut desk = Desk::open(input, Store::default(), "doc-a", Now { mono: Mono(0), wall: Wall(START) });
+    desk.submit("2");
+    desk.run(1_000);
+    desk.answer(Answer { body: Body::Unreadable, ..created(&desk.key(), "false") });
+    assert_eq!(desk.state(), "unknown", "never succeeded");
+    assert!(matches!(desk.doubt(), Doubt::Possible { cause: Cause::Unreadable, .. }));
+    assert!(desk.store.text.unwrap().1.contains(r#""cause":"unreadable""#));
+}
+
 /// Decimal text without the formatting machinery the core itself avoids.
 trait Plain {
     fn to_string_plain(&self) -> String;
