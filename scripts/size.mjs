@@ -1,5 +1,6 @@
 // `npm run size`: what a plain form page downloads of the package, brotli 11 file by file, as a real Chromium fetched
-// it on the way through bind, submit, unknown, check and result. `--check` fails above size-budget.json.
+// it on the way through bind, submit, unknown, check and result. `--check` fails above the ceiling in
+// size-budget.json, which may only fall; the goal there is what a form page should cost.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -72,10 +73,13 @@ if (isMain(import.meta.url)) {
     await buildDemoServer();
     const { files, total } = await measureSize();
     for (const { path, bytes } of files) console.log(`${String(bytes).padStart(8)}  ${path}`);
-    const { total_bytes: budget } = JSON.parse(await readFile(join(ROOT, "size-budget.json"), "utf8"));
-    if (process.argv.includes("--check") && total > budget) {
-      throw new Stop(`The package is ${total} bytes, ${total - budget} above the budget of ${budget}.`);
+    const { ceiling_bytes: ceiling, goal_bytes: goal } = JSON.parse(
+      await readFile(join(ROOT, "size-budget.json"), "utf8"),
+    );
+    if (process.argv.includes("--check") && total > ceiling) {
+      throw new Stop(`The package is ${total} bytes, ${total - ceiling} above the ceiling of ${ceiling}.`);
     }
+    if (total > goal) console.log(`the goal of ${goal} bytes is missed by ${total - goal}`);
     console.log(`total ${total} bytes`);
   });
 }
