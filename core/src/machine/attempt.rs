@@ -7,7 +7,7 @@ use super::state::{Cause, Doubt, NotSentReason, Problem, State, Success, Unknown
 use super::submit::OFFLINE_LOOK;
 use super::{Activity, Machine, Then};
 use crate::backoff;
-use crate::budget::{GRACE, Round};
+use crate::budget::GRACE;
 use crate::json;
 use crate::record::{Ending, Phase};
 use crate::time::{Millis, Now, Wall};
@@ -18,9 +18,9 @@ const EARLIER_MARGIN: Millis = Millis(2_000);
 
 impl Machine {
     /// Writes the attempt ahead of its first byte (R19); the report of the store starts it.
-    pub(super) fn claim(&mut self, now: Now, round: Round, fx: &mut Effects) {
+    pub(super) fn claim(&mut self, now: Now, fx: &mut Effects) {
         let cap = self.operation.attempt_cap();
-        if round.attempt_cap(now, cap, self.budget_minimum()).is_none() {
+        if self.round.attempt_cap(now, cap, self.budget_minimum()).is_none() {
             self.end_round(now, UnknownReason::Deadline, fx);
             return;
         }
@@ -29,10 +29,10 @@ impl Machine {
             current.phase = Phase::Sending;
             current.driver = self.setting.document.clone();
             current.lease_until = now.wall.plus(cap).plus(GRACE);
-            current.elapsed = round.elapsed(now);
+            current.elapsed = self.round.elapsed(now);
         }
         let ticket: Ticket = self.write(fx);
-        self.activity = Activity::Claiming { ticket, round };
+        self.activity = Activity::Claiming { ticket };
         fx.push(Effect::Announce);
     }
 
@@ -44,24 +44,24 @@ impl Machine {
     }
 
     /// The claim stands: call `fetch`, if there is still time (R32, R33).
-    pub(super) fn send(&mut self, now: Now, round: Round, fx: &mut Effects) {
-        let Some(cap) = round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum()) else {
+    pub(super) fn send(&mut self, now: Now, fx: &mut Effects) {
+        let Some(cap) = self.round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum()) else {
             self.unclaim();
             self.end_round(now, UnknownReason::Deadline, fx);
             return;
         };
         let Some(current) = &self.record.current else { return };
         let attempt = current.attempts;
-        let headers = self.headers(current, Some(round.deadline()), Some(attempt));
-        self.activity = Activity::Sending { attempt, round, called: now, ends: now.mono.plus(cap) };
+        let headers = self.headers(current, Some(self.round.deadline()), Some(attempt));
+        self.activity = Activity::Sending { attempt, called: now, ends: now.mono.plus(cap) };
         fx.push(Effect::Send { headers, attempt, cap });
         fx.push(Effect::Announce);
     }
 
-    /// The round of the attempt, when that attempt is the one out.
-    fn out(&self, attempt: u8) -> Option<(Round, Now)> {
+    /// When the attempt was sent, if it is the one out.
+    const fn out(&self, attempt: u8) -> Option<Now> {
         match &self.activity {
-            Activity::Sending { attempt: out, round, called, .. } if *out == attempt => Some((*round, *called)),
+            Activity::Sending { attempt: out, called, .. } if *out == attempt => Some(*called),
             Activity::Resting
             | Activity::Claiming { .. }
             | Activity::Sending { .. }
@@ -72,27 +72,27 @@ impl Machine {
     }
 
     pub(super) fn on_transport_failed(&mut self, now: Now, attempt: u8, fx: &mut Effects) {
-        if let Some((round, _)) = self.out(attempt) {
+        if self.out(attempt).is_some() {
             self.doubt(Cause::Transport);
-            self.retry(now, round, None, backoff::FLOOR, fx);
+            self.retry(now, None, backoff::FLOOR, fx);
         }
     }
 
     pub(super) fn on_attempt_timed_out(&mut self, now: Now, attempt: u8, fx: &mut Effects) {
-        if let Some((round, _)) = self.out(attempt) {
+        if self.out(attempt).is_some() {
             self.doubt(Cause::TimedOut);
-            self.retry(now, round, None, backoff::FLOOR, fx);
+            self.retry(now, None, backoff::FLOOR, fx);
         }
     }
 
     /// `fetch` threw before it sent anything: no doubt, and another try makes sense (verdict table, first row).
     pub(super) fn on_not_called(&mut self, now: Now, attempt: u8, fx: &mut Effects) {
-        if let Some((round, _)) = self.out(attempt) {
+        if self.out(attempt).is_some() {
             if attempt >= self.operation.attempts {
                 self.unclaim();
                 self.end_round(now, UnknownReason::Attempts, fx);
             } else {
-                self.retry(now, round, None, backoff::FLOOR, fx);
+                self.retry(now, None, backoff::FLOOR, fx);
             }
         }
     }
@@ -108,11 +108,10 @@ impl Machine {
         let Some(current) = &self.record.current else { return };
         let verdict = verdict::judge(answer, &self.operation, &current.key, now.wall);
         match self.out(attempt) {
-            Some((round, called)) => self.follow(now, round, called, verdict, fx),
+            Some(called) => self.follow(now, called, verdict, fx),
             // Late, but for this key and definitive: it counts.
             None if verdict.is_authoritative() && answer.is_tied_to(&current.key) => {
-                let round = Round::start(now, Millis::ZERO);
-                self.follow(now, round, now, verdict, fx);
+                self.follow(now, now, verdict, fx);
             }
             None if answer.is_tied_to(&current.key) => self.learn_evidence(&verdict, fx),
             None => {}
@@ -131,7 +130,7 @@ impl Machine {
         }
     }
 
-    fn follow(&mut self, now: Now, round: Round, called: Now, verdict: Verdict, fx: &mut Effects) {
+    fn follow(&mut self, now: Now, called: Now, verdict: Verdict, fx: &mut Effects) {
         match verdict {
             Verdict::Applied { body, replayed, first_seen, date } => {
                 let earlier = self.earlier(now, called, replayed, first_seen, date);
@@ -143,9 +142,9 @@ impl Machine {
                 self.doubt(Cause::InProgress);
                 if self.operation.can_check() {
                     let after = after.unwrap_or(backoff::FLOOR_UNAVAILABLE);
-                    self.wait_or_end(now, round, after, WaitReason::RetryAfter, Then::Poll, fx);
+                    self.wait_or_end(now, after, WaitReason::RetryAfter, Then::Poll, fx);
                 } else {
-                    self.retry(now, round, after, backoff::FLOOR_UNAVAILABLE, fx);
+                    self.retry(now, after, backoff::FLOOR_UNAVAILABLE, fx);
                 }
             }
             Verdict::KeyReused => {
@@ -160,12 +159,12 @@ impl Machine {
             Verdict::Suspended(why) => self.rest(now, Phase::Suspended(why), fx),
             Verdict::NotRun { status, problem, after } => {
                 self.last_refusal = Some((status, problem));
-                self.retry(now, round, after, backoff::FLOOR_UNAVAILABLE, fx);
+                self.retry(now, after, backoff::FLOOR_UNAVAILABLE, fx);
             }
             Verdict::ClockRefused { status, problem, server_now } => {
                 self.last_refusal = Some((status, problem));
                 if self.correct_clock(now, server_now) {
-                    self.again(now, round, fx);
+                    self.again(now, fx);
                 } else {
                     self.end_round(now, UnknownReason::Deadline, fx);
                 }
@@ -173,11 +172,11 @@ impl Machine {
             Verdict::Ambiguous { cause, after, unavailable } => {
                 self.doubt(cause);
                 let floor = if unavailable { backoff::FLOOR_UNAVAILABLE } else { backoff::FLOOR };
-                self.retry(now, round, after, floor, fx);
+                self.retry(now, after, floor, fx);
             }
             Verdict::Final { cause, why, server_now } => {
                 if why == UnknownReason::Expired && self.is_young(now) && self.correct_clock(now, server_now) {
-                    self.again(now, round, fx);
+                    self.again(now, fx);
                 } else {
                     self.doubt(cause);
                     self.rest(now, Phase::Unknown(why), fx);
@@ -251,24 +250,24 @@ impl Machine {
     }
 
     /// The same key again at once, for a corrected clock.
-    fn again(&mut self, now: Now, round: Round, fx: &mut Effects) {
+    fn again(&mut self, now: Now, fx: &mut Effects) {
         let spent = self.record.current.as_ref().is_none_or(|current| current.attempts >= self.operation.attempts);
         if spent {
             self.end_round(now, UnknownReason::Attempts, fx);
         } else {
-            self.claim(now, round, fx);
+            self.claim(now, fx);
         }
     }
 
     /// Another attempt after our backoff or the asked wait, if attempts and budget allow it (R33, R34, R43, R48).
-    fn retry(&mut self, now: Now, round: Round, after: Option<Millis>, floor: Millis, fx: &mut Effects) {
+    fn retry(&mut self, now: Now, after: Option<Millis>, floor: Millis, fx: &mut Effects) {
         let attempts = self.record.current.as_ref().map_or(0, |current| current.attempts);
         if let (Some(after), Some(current)) = (after, &mut self.record.current) {
             current.not_before = Some(now.wall.plus(after.min(self.operation.retention)));
         }
         if attempts >= self.operation.attempts {
             // With no room for another attempt anyway, the budget is why (F58).
-            let left = round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum());
+            let left = self.round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum());
             let why = if left.is_none() { UnknownReason::Deadline } else { UnknownReason::Attempts };
             self.end_round(now, why, fx);
             return;
@@ -278,20 +277,12 @@ impl Machine {
             Some(after) => (backoff::jittered(after.max(backoff::FLOOR), random), WaitReason::RetryAfter),
             None => (backoff::delay(attempts.max(1), random, floor), WaitReason::Backoff),
         };
-        self.wait_or_end(now, round, delay, why, Then::Attempt, fx);
+        self.wait_or_end(now, delay, why, Then::Attempt, fx);
     }
 
-    pub(super) fn wait_or_end(
-        &mut self,
-        now: Now,
-        round: Round,
-        delay: Millis,
-        why: WaitReason,
-        then: Then,
-        fx: &mut Effects,
-    ) {
-        if round.fits(now, delay, self.budget_minimum()) {
-            self.wait(now, round, delay, why, then, fx);
+    pub(super) fn wait_or_end(&mut self, now: Now, delay: Millis, why: WaitReason, then: Then, fx: &mut Effects) {
+        if self.round.fits(now, delay, self.budget_minimum()) {
+            self.wait(now, delay, why, then, fx);
         } else if why == WaitReason::RetryAfter && then == Then::Attempt {
             self.end_round(now, UnknownReason::RetryAfter, fx);
         } else {
@@ -299,29 +290,23 @@ impl Machine {
         }
     }
 
-    pub(super) fn wait(
-        &mut self,
-        now: Now,
-        round: Round,
-        delay: Millis,
-        why: WaitReason,
-        then: Then,
-        fx: &mut Effects,
-    ) {
+    pub(super) fn wait(&mut self, now: Now, delay: Millis, why: WaitReason, then: Then, fx: &mut Effects) {
         let until_wall = now.wall.plus(delay);
         if let Some(current) = &mut self.record.current {
             current.phase = Phase::Waiting;
             current.lease_until = until_wall.plus(GRACE);
-            current.elapsed = round.elapsed(now);
+            current.elapsed = self.round.elapsed(now);
         }
-        self.activity = Activity::Waiting { round, until: now.mono.plus(delay), until_wall, why, then };
+        self.activity = Activity::Waiting { until: now.mono.plus(delay), until_wall, why, then };
         let _ = self.write(fx);
         fx.push(Effect::Announce);
     }
 
     pub(super) fn on_wait_timer(&mut self, now: Now, fx: &mut Effects) {
-        let Activity::Waiting { round, until, until_wall, why, then } = self.activity else { return };
-        if round.is_over(now) || round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum()).is_none() {
+        let Activity::Waiting { until, until_wall, why, then } = self.activity else { return };
+        if self.round.is_over(now)
+            || self.round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum()).is_none()
+        {
             return self.end_round(now, UnknownReason::Deadline, fx);
         }
         if now.mono < until && now.wall < until_wall {
@@ -332,10 +317,10 @@ impl Machine {
                 // Looks again without writing: nothing changed.
                 let until = now.mono.plus(OFFLINE_LOOK);
                 let until_wall = now.wall.plus(OFFLINE_LOOK);
-                self.activity = Activity::Waiting { round, until, until_wall, why, then };
+                self.activity = Activity::Waiting { until, until_wall, why, then };
             }
-            (_, Then::Attempt) => self.claim(now, round, fx),
-            (_, Then::Poll) => self.inquire(now, Purpose::Progress(round), fx),
+            (_, Then::Attempt) => self.claim(now, fx),
+            (_, Then::Poll) => self.inquire(now, Purpose::Progress, fx),
         }
     }
 
@@ -345,10 +330,7 @@ impl Machine {
             return;
         }
         match &self.activity {
-            Activity::Waiting { round, why: WaitReason::Offline, .. } => {
-                let round = *round;
-                self.claim(now, round, fx);
-            }
+            Activity::Waiting { why: WaitReason::Offline, .. } => self.claim(now, fx),
             Activity::Resting => self.check_automatically(now, fx),
             Activity::Claiming { .. }
             | Activity::Sending { .. }

@@ -12,8 +12,9 @@ use crate::time::Now;
 
 impl Machine {
     pub(super) fn on_begin_new(&mut self, now: Now, leave_open: bool, entropy: Entropy, fx: &mut Effects) {
+        self.entropy = entropy;
         match self.read_only {
-            Some(UnknownReason::NoKey) if leave_open => return self.start_over(now, entropy, fx),
+            Some(UnknownReason::NoKey) if leave_open => return self.start_over(now, fx),
             Some(_) => return Self::decline(Declined::OpenUnknown, fx),
             None => {}
         }
@@ -28,7 +29,7 @@ impl Machine {
         if !matches!(self.activity, Activity::Resting) {
             return Self::decline(Declined::NotNow, fx);
         }
-        let Some(current) = &self.record.current else { return self.open_generation(now, entropy, fx) };
+        let Some(current) = &self.record.current else { return self.open_generation(now, fx) };
         if !current.is_open() {
             // Nothing ran under this key and it carries nothing: it serves the new wish (R24).
             self.wish = None;
@@ -37,17 +38,17 @@ impl Machine {
             return;
         }
         if self.operation.can_fence() {
-            self.inquire(now, Purpose::BeginNew { leave_open, entropy }, fx);
+            self.inquire(now, Purpose::BeginNew { leave_open }, fx);
         } else if leave_open {
-            self.leave_open(now, entropy, fx);
+            self.leave_open(now, fx);
         } else {
             Self::decline(Declined::OpenUnknown, fx);
         }
     }
 
     /// The next generation, empty.
-    pub(super) fn open_generation(&mut self, now: Now, entropy: Entropy, fx: &mut Effects) {
-        self.mint(now, entropy);
+    pub(super) fn open_generation(&mut self, now: Now, fx: &mut Effects) {
+        self.mint(now);
         self.wish = None;
         fx.push(Effect::Keep(false));
         self.activity = Activity::Resting;
@@ -56,15 +57,15 @@ impl Machine {
     }
 
     /// The stored text cannot be read; told so, the person goes on. The text is kept aside (R85).
-    fn start_over(&mut self, now: Now, entropy: Entropy, fx: &mut Effects) {
+    fn start_over(&mut self, now: Now, fx: &mut Effects) {
         self.read_only = None;
         self.stored = None;
         fx.push(Effect::Quarantine);
-        self.open_generation(now, entropy, fx);
+        self.open_generation(now, fx);
     }
 
     /// The old intent moves to the open list: visible, checkable, no longer blocking (R55).
-    pub(super) fn leave_open(&mut self, now: Now, entropy: Entropy, fx: &mut Effects) {
+    pub(super) fn leave_open(&mut self, now: Now, fx: &mut Effects) {
         if self.record.open.len() >= OPEN_MAX {
             Self::decline(Declined::OpenUnknown, fx);
             self.activity = Activity::Resting;
@@ -74,7 +75,7 @@ impl Machine {
         if let Some(current) = self.record.current.take() {
             self.record.open.push(left_open(current, now));
         }
-        self.open_generation(now, entropy, fx);
+        self.open_generation(now, fx);
     }
 
     /// Before `fetch` was called nothing was sent; after it nobody knows (R22). Never "cancelled".
@@ -90,7 +91,7 @@ impl Machine {
                 self.doubt(Cause::Stopped);
                 self.rest(now, Phase::Unknown(UnknownReason::Stopped), fx);
             }
-            Activity::Inquiring(inquiry) if matches!(inquiry.purpose, Purpose::Progress(_)) => {
+            Activity::Inquiring(inquiry) if matches!(inquiry.purpose, Purpose::Progress) => {
                 fx.push(Effect::Abort);
                 self.rest(now, Phase::Unknown(UnknownReason::Stopped), fx);
             }

@@ -3,11 +3,11 @@
 use alloc::string::String;
 
 use super::effect::{Declined, Effect, Effects, Headers, Reply};
-use super::event::{Entropy, Target, Ticket};
+use super::event::{Target, Ticket};
 use super::state::{Cause, DisputeReason, Doubt, State, Success, UnknownReason, WaitReason};
 use super::{Activity, Machine, Then};
 use crate::backoff;
-use crate::budget::{CHECK_SPACING, GESTURE_SPACING, Round, STATUS_BUDGET, STATUS_POLLS_MAX};
+use crate::budget::{CHECK_SPACING, GESTURE_SPACING, STATUS_BUDGET, STATUS_POLLS_MAX};
 use crate::operation::Contract;
 use crate::reconcile::{self, Finding, Inquired, Stored};
 use crate::record::{Ending, OpenEnding, Phase};
@@ -24,7 +24,7 @@ pub(super) enum Purpose {
     /// The person pressed submit on an open intent: the same key follows if nothing is found (R20).
     BeforeResend,
     /// Another request with the key runs; inside the round's budget.
-    Progress(Round),
+    Progress,
     /// 422: what did the key do earlier (R122)?
     KeyReused,
     /// The person wants certainty (R61).
@@ -33,8 +33,6 @@ pub(super) enum Purpose {
     BeginNew {
         /// Told that both may happen.
         leave_open: bool,
-        /// For the new key.
-        entropy: Entropy,
     },
     /// A reserved key that is too old is fenced before it is replaced (R121).
     Renew,
@@ -64,12 +62,6 @@ pub(super) struct Inquiry {
 }
 
 impl Inquiry {
-    pub(super) const fn observe(&mut self, now: Now) {
-        if let Purpose::Progress(round) = &mut self.purpose {
-            round.observe(now);
-        }
-    }
-
     pub(super) const fn wakes_at(&self) -> Mono {
         match self.next {
             Some(next) if next.0 < self.ends.0 => next,
@@ -90,7 +82,7 @@ impl Machine {
     /// Starts asking. The state shows `checking` meanwhile.
     pub(super) fn inquire(&mut self, now: Now, purpose: Purpose, fx: &mut Effects) {
         let budget = match purpose {
-            Purpose::Progress(round) => round.remaining(now),
+            Purpose::Progress => self.round.remaining(now),
             Purpose::Load
             | Purpose::Person
             | Purpose::BeforeResend
@@ -308,21 +300,19 @@ impl Machine {
     /// The only proof of "not applied": the next one may begin (R61).
     fn found_fenced(&mut self, now: Now, purpose: Purpose, fx: &mut Effects) {
         match purpose {
-            Purpose::BeginNew { entropy, .. } => {
+            Purpose::BeginNew { .. } => {
                 self.finish(now, Ending::Fenced, State::Fenced, Reply::Settled, fx);
-                self.open_generation(now, entropy, fx);
+                self.open_generation(now, fx);
             }
             Purpose::Renew => {
                 self.record.current = None;
-                if let Some(entropy) = self.entropy.take() {
-                    self.mint(now, entropy);
-                    self.start_round(now, fx);
-                }
+                self.mint(now);
+                self.start_round(now, fx);
             }
             Purpose::Load
             | Purpose::Person
             | Purpose::BeforeResend
-            | Purpose::Progress(_)
+            | Purpose::Progress
             | Purpose::KeyReused
             | Purpose::Fence => self.finish(now, Ending::Fenced, State::Fenced, Reply::Settled, fx),
         }
@@ -341,12 +331,12 @@ impl Machine {
     fn found_nothing(&mut self, now: Now, purpose: Purpose, fx: &mut Effects) {
         match purpose {
             Purpose::BeforeResend if self.may_drive(now) => self.start_round(now, fx),
-            Purpose::Progress(round) => {
+            Purpose::Progress => {
                 let delay = backoff::FLOOR_UNAVAILABLE;
                 let spent =
                     self.record.current.as_ref().is_none_or(|current| current.attempts >= self.operation.attempts);
                 let then = if spent { Then::Poll } else { Then::Attempt };
-                self.wait_or_end(now, round, delay, WaitReason::Backoff, then, fx);
+                self.wait_or_end(now, delay, WaitReason::Backoff, then, fx);
             }
             Purpose::Load
             | Purpose::Person
@@ -369,9 +359,9 @@ impl Machine {
     }
 
     fn poll_again(&mut self, now: Now, mut inquiry: Inquiry, after: Option<Millis>, fx: &mut Effects) {
-        if let Purpose::Progress(round) = inquiry.purpose {
+        if inquiry.purpose == Purpose::Progress {
             let delay = after.unwrap_or(backoff::FLOOR_UNAVAILABLE).max(backoff::FLOOR);
-            return self.wait_or_end(now, round, delay, WaitReason::RetryAfter, Then::Poll, fx);
+            return self.wait_or_end(now, delay, WaitReason::RetryAfter, Then::Poll, fx);
         }
         let random = self.random();
         let delay = match after {
@@ -391,7 +381,7 @@ impl Machine {
         match purpose {
             Purpose::Load => self.after_look(now, false, fx),
             Purpose::BeforeResend => self.after_look(now, true, fx),
-            Purpose::Progress(_) => self.end_round(now, UnknownReason::Deadline, fx),
+            Purpose::Progress => self.end_round(now, UnknownReason::Deadline, fx),
             Purpose::KeyReused => self.rest(now, Phase::Unknown(UnknownReason::KeyReused), fx),
             Purpose::Renew => {
                 let too_old =
@@ -416,15 +406,15 @@ impl Machine {
     /// The fence proved nothing and the person had chosen to leave it open.
     fn is_left_open(&mut self, now: Now, purpose: Purpose, fx: &mut Effects) -> bool {
         match purpose {
-            Purpose::BeginNew { leave_open: true, entropy } => {
-                self.leave_open(now, entropy, fx);
+            Purpose::BeginNew { leave_open: true } => {
+                self.leave_open(now, fx);
                 true
             }
-            Purpose::BeginNew { leave_open: false, .. }
+            Purpose::BeginNew { leave_open: false }
             | Purpose::Load
             | Purpose::Person
             | Purpose::BeforeResend
-            | Purpose::Progress(_)
+            | Purpose::Progress
             | Purpose::KeyReused
             | Purpose::Fence
             | Purpose::Renew => false,

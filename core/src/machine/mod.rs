@@ -63,11 +63,11 @@ enum Activity {
     /// Nothing.
     Resting,
     /// The write-ahead claim of an attempt is on its way to the store (R19).
-    Claiming { ticket: Ticket, round: Round },
+    Claiming { ticket: Ticket },
     /// `fetch` was called.
-    Sending { attempt: u8, round: Round, called: Now, ends: Mono },
+    Sending { attempt: u8, called: Now, ends: Mono },
     /// Between attempts or polls.
-    Waiting { round: Round, until: Mono, until_wall: Wall, why: WaitReason, then: Then },
+    Waiting { until: Mono, until_wall: Wall, why: WaitReason, then: Then },
     /// A status check or fence, with its polls.
     Inquiring(inquiry::Inquiry),
     /// Another document drives; `pressed` when a submit waits for what becomes of it.
@@ -114,6 +114,8 @@ pub struct Machine {
     inert: bool,
     durability: Durability,
     activity: Activity,
+    /// The live round; meaningful while claiming, sending, waiting or polling for its end.
+    round: Round,
     side: Option<inquiry::SideInquiry>,
     /// The generation this document took over (R23).
     generation: u32,
@@ -123,7 +125,8 @@ pub struct Machine {
     shown: Option<State>,
     /// The payload this document holds for the current key.
     wish: Option<Wish>,
-    entropy: Option<Entropy>,
+    /// The bytes of the last event that may mint a key; each is used once.
+    entropy: Entropy,
     /// The form holds a draft that only `beginNew` may send (R122).
     draft_held: bool,
     drives: bool,
@@ -153,12 +156,13 @@ impl Machine {
             inert: false,
             durability: Durability::None,
             activity: Activity::Resting,
+            round: Round::start(Now::default(), Millis::ZERO),
             side: None,
             generation: 0,
             witnessed: None,
             shown: None,
             wish: None,
-            entropy: None,
+            entropy: Entropy([0; 16]),
             draft_held: false,
             drives: false,
             clock_corrected: false,
@@ -173,20 +177,10 @@ impl Machine {
     #[must_use]
     pub fn step(&mut self, now: Now, event: Event) -> Effects {
         let mut fx = Effects::new();
-        self.observe_clocks(now);
+        // What the clocks have once shown as spent stays spent, even if one of them jumps back (R31).
+        self.round.observe(now);
         self.dispatch(now, event, &mut fx);
         fx
-    }
-
-    /// What the clocks have once shown as spent stays spent, even if one of them jumps back (R31).
-    const fn observe_clocks(&mut self, now: Now) {
-        match &mut self.activity {
-            Activity::Claiming { round, .. } | Activity::Sending { round, .. } | Activity::Waiting { round, .. } => {
-                round.observe(now);
-            }
-            Activity::Inquiring(inquiry) => inquiry.observe(now),
-            Activity::Resting | Activity::Observing { .. } => {}
-        }
     }
 
     fn dispatch(&mut self, now: Now, event: Event, fx: &mut Effects) {
@@ -246,8 +240,8 @@ impl Machine {
         }
         match &self.activity {
             Activity::Resting | Activity::Claiming { .. } => {}
-            Activity::Sending { attempt, round, ends, .. } => {
-                if now.mono >= *ends || round.is_over(now) {
+            Activity::Sending { attempt, ends, .. } => {
+                if now.mono >= *ends || self.round.is_over(now) {
                     let attempt = *attempt;
                     fx.push(Effect::Abort);
                     self.on_attempt_timed_out(now, attempt, fx);
@@ -312,11 +306,11 @@ impl Machine {
     }
 
     /// A fresh key in the next generation; written by whoever calls (R1, R24).
-    fn mint(&mut self, now: Now, entropy: Entropy) {
+    fn mint(&mut self, now: Now) {
         let generation = self.record.version.generation.saturating_add(1);
         self.record.version = Version { generation, round: 0, rev: 0 };
         let first_sent = self.server_time(now.wall);
-        let key = Key::from_random(entropy.0);
+        let key = Key::from_random(self.entropy.0);
         self.record.current = Some(Current::reserved(key, now.wall, first_sent, self.operation.budget));
         self.generation = generation;
         self.witnessed = Some(generation);
@@ -333,11 +327,8 @@ impl Machine {
     /// Stays with the key in that phase; every waiting submit is answered.
     fn rest(&mut self, now: Now, phase: Phase, fx: &mut Effects) {
         if let Some(current) = &mut self.record.current {
-            if let Activity::Sending { round, .. }
-            | Activity::Waiting { round, .. }
-            | Activity::Claiming { round, .. } = &self.activity
-            {
-                current.elapsed = round.elapsed(now);
+            if !matches!(self.activity, Activity::Resting | Activity::Observing { .. }) {
+                current.elapsed = self.round.elapsed(now);
             }
             current.phase = phase;
             current.lease_until = Wall(0);
@@ -376,27 +367,19 @@ impl Machine {
         fx.push(Effect::Decline(why));
     }
 
-    /// The round whose attempt waits for that write.
-    fn claimed(&self, ticket: Ticket) -> Option<Round> {
-        match &self.activity {
-            Activity::Claiming { ticket: claim, round } if *claim == ticket => Some(*round),
-            Activity::Resting
-            | Activity::Claiming { .. }
-            | Activity::Sending { .. }
-            | Activity::Waiting { .. }
-            | Activity::Inquiring(_)
-            | Activity::Observing { .. } => None,
-        }
+    /// Whether an attempt waits for that write.
+    fn is_claimed_by(&self, ticket: Ticket) -> bool {
+        matches!(self.activity, Activity::Claiming { ticket: claim } if claim == ticket)
     }
 
     fn on_persisted(&mut self, now: Now, ticket: Ticket, durability: Durability, fx: &mut Effects) {
         self.confirmed = self.stored;
         let changed = self.durability != durability;
         self.durability = durability;
-        match self.claimed(ticket) {
-            Some(round) => self.send(now, round, fx),
-            None if changed => fx.push(Effect::Announce),
-            None => {}
+        if self.is_claimed_by(ticket) {
+            self.send(now, fx);
+        } else if changed {
+            fx.push(Effect::Announce);
         }
     }
 
@@ -404,13 +387,13 @@ impl Machine {
     fn on_persist_failed(&mut self, now: Now, ticket: Ticket, _fault: StoreFault, fx: &mut Effects) {
         self.durability = Durability::None;
         self.stored = self.confirmed;
-        match self.claimed(ticket) {
-            Some(_) if self.operation.persistence == Persistence::Required => {
-                self.unclaim();
-                self.end_round_unsent(now, state::NotSentReason::StorageUnavailable, fx);
-            }
-            Some(round) => self.send(now, round, fx),
-            None => fx.push(Effect::Announce),
+        if !self.is_claimed_by(ticket) {
+            fx.push(Effect::Announce);
+        } else if self.operation.persistence == Persistence::Required {
+            self.unclaim();
+            self.end_round_unsent(now, state::NotSentReason::StorageUnavailable, fx);
+        } else {
+            self.send(now, fx);
         }
     }
 

@@ -19,7 +19,12 @@ impl Machine {
         let mut corrupt = false;
         for text in [database, local].into_iter().flatten() {
             match record::read(&text) {
-                Ok(copy) => found = Some(found.map_or_else(|| copy.clone(), |best| best.newer(copy.clone()))),
+                Ok(copy) => {
+                    found = Some(match found {
+                        Some(best) => best.newer(copy),
+                        None => copy,
+                    });
+                }
                 Err(RecordFault::Corrupt) => corrupt = true,
                 Err(RecordFault::Newer(version)) => {
                     self.read_only = Some(UnknownReason::NewerVersion);

@@ -23,7 +23,8 @@ impl Machine {
         if self.is_remembered_end(now) {
             return;
         }
-        self.mint(now, entropy);
+        self.entropy = entropy;
+        self.mint(now);
         let _ = self.write(fx);
         fx.push(Effect::Announce);
     }
@@ -43,9 +44,9 @@ impl Machine {
             fx.push(Effect::Reply(reply));
             return;
         }
-        self.entropy = Some(entropy);
+        self.entropy = entropy;
         let Some(current) = &self.record.current else {
-            self.submit_after_end(now, wish, entropy, fx);
+            self.submit_after_end(now, wish, fx);
             return;
         };
         match (&current.phase, self.is_bound_to(&wish)) {
@@ -138,7 +139,7 @@ impl Machine {
     }
 
     /// No key in use: the last one may answer, else the next generation opens (R23, R24).
-    fn submit_after_end(&mut self, now: Now, wish: Wish, entropy: Entropy, fx: &mut Effects) {
+    fn submit_after_end(&mut self, now: Now, wish: Wish, fx: &mut Effects) {
         if self.is_remembered_end(now)
             && let Some(last) = &self.record.last
         {
@@ -163,7 +164,7 @@ impl Machine {
                 return;
             }
         }
-        self.mint(now, entropy);
+        self.mint(now);
         self.wish = Some(wish);
         fx.push(Effect::Keep(true));
         self.start_round(now, fx);
@@ -229,17 +230,18 @@ impl Machine {
         current.elapsed = Millis::ZERO;
         current.attempts = 0;
         current.driver = self.setting.document.clone();
+        self.round = round;
         self.record.version.round = self.record.version.round.saturating_add(1);
         self.shown = None;
         self.clock_corrected = false;
         self.last_refusal = None;
         fx.push(Effect::Drive);
         if !self.setting.online {
-            self.wait(now, round, OFFLINE_LOOK, WaitReason::Offline, Then::Attempt, fx);
+            self.wait(now, OFFLINE_LOOK, WaitReason::Offline, Then::Attempt, fx);
         } else if let Some(at) = held_until {
-            self.wait_or_end(now, round, at.since(now.wall), WaitReason::RetryAfter, Then::Attempt, fx);
+            self.wait_or_end(now, at.since(now.wall), WaitReason::RetryAfter, Then::Attempt, fx);
         } else {
-            self.claim(now, round, fx);
+            self.claim(now, fx);
         }
     }
 

@@ -131,8 +131,8 @@ impl Machine {
     pub fn view(&self, now: Now) -> View {
         let current = self.record.current.as_ref().filter(|_| !self.inert);
         let round = match &self.activity {
-            Activity::Claiming { round, .. } | Activity::Sending { round, .. } | Activity::Waiting { round, .. } => {
-                Some(round.deadline())
+            Activity::Claiming { .. } | Activity::Sending { .. } | Activity::Waiting { .. } => {
+                Some(self.round.deadline())
             }
             Activity::Resting | Activity::Inquiring(_) | Activity::Observing { .. } => current
                 .filter(|current| current.phase != Phase::Reserved)
