@@ -111,3 +111,26 @@ fn r125_given_the_list_of_options_then_it_holds_every_one_the_vectors_use_once()
         assert!(full["input"].get(*field).is_some(), "{field}");
     }
 }
+
+/// What the facade hands over: the same options with whole numbers.
+fn handed_over(input: &Value) -> String {
+    let mut input = input.clone();
+    for (_, value) in input.as_object_mut().expect("options") {
+        if let Some(number) = value.as_f64() {
+            *value = Value::from(number.floor() as u64);
+        }
+    }
+    input.to_string()
+}
+
+#[test]
+fn r125_given_sound_options_then_the_browser_reads_the_entry_that_the_check_makes() {
+    let mut read = 0;
+    for vector in vectors() {
+        let Ok(defined) = Operation::define(input(&vector)) else { continue };
+        let options = postonce_core::json::parse(&handed_over(&vector["input"])).expect("JSON");
+        assert_eq!(Operation::from_checked(&options), defined, "{}", vector["name"]);
+        read += 1;
+    }
+    assert!(read >= 10, "the file was not cut short: {read}");
+}
