@@ -101,6 +101,8 @@ export class Controller {
   #gestures: Settle<Snapshot>[] = [];
   /** The answer given in this very task: a later listener of the same `submit` event may still ask for it. */
   #answered: SubmitOutcome | undefined;
+  /** Why the module is not there. */
+  #failure: unknown;
 
   constructor(options: OperationOptions, subject: string, object: string) {
     this.#options = options;
@@ -114,8 +116,11 @@ export class Controller {
       this.#slot = slot;
       return slot;
     });
-    // Whoever waits for the module is told; a page that only binds must not end in an unhandled rejection.
-    this.ready.catch(() => {});
+    // Whoever waits for an answer is told; a page that only binds must not end in an unhandled rejection.
+    this.ready.catch((error: unknown) => {
+      this.#failure = error;
+      for (const { reject } of [...this.#waiting.splice(0).flat(), ...this.#next.splice(0)]) reject(error);
+    });
   }
 
   subscribe(listener: (snapshot: Snapshot) => void): () => void {
@@ -137,6 +142,7 @@ export class Controller {
 
   /** The answer to the submit that is running or comes next. */
   submitted(): Promise<SubmitOutcome> {
+    if (this.#failure) return Promise.reject(this.#failure);
     if (this.#answered) return Promise.resolve(this.#answered);
     return new Promise((resolve, reject) => {
       (this.#waiting.at(-1) ?? this.#next).push({ resolve, reject });
@@ -170,7 +176,14 @@ export class Controller {
     this.#tellRecordRead();
     this.snapshot = readSnapshot(text);
     this.form?.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
-    for (const listener of [...this.#listeners]) listener(this.snapshot);
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(this.snapshot);
+      } catch (error) {
+        // The page's own fault must not reach the module, which would be left in the middle of a step.
+        reportError(error);
+      }
+    }
     this.#settleGestures();
   }
 
@@ -189,6 +202,10 @@ export class Controller {
           : { kind, snapshot },
     ) as SubmitOutcome;
     for (const { resolve } of this.#waiting.splice(all ? 0 : -1).flat()) resolve(outcome);
+    this.#answered = outcome;
+    setTimeout(() => {
+      this.#answered = undefined;
+    });
   }
 
   declined(code: string): void {
@@ -207,11 +224,15 @@ export class Controller {
 
   fetch(url: string, init: RequestInit & { headers: Record<string, string> }, attempt: number): Promise<Response> {
     const { headers, transport } = this.#options;
-    const own = headers?.(attempt);
-    if (own) {
+    try {
+      const own = headers?.(attempt) ?? {};
       checkHeaders(own);
       Object.assign(init.headers, own);
+      return (transport ?? fetch)(url, init);
+    } catch (error) {
+      // The module takes it as "nothing was sent"; whoever wrote the provider must hear why.
+      reportError(error);
+      throw error;
     }
-    return (transport ?? fetch)(url, init);
   }
 }

@@ -44,6 +44,8 @@ function controllerOf(operation: Operation, { subject, object }: BindOptions): C
   if (!controller) {
     controller = new Controller(options, subject, object ?? "");
     controllers.set(slot, controller);
+    // A later bind may find the module where this one did not.
+    controller.ready.catch(() => controllers.delete(slot));
   }
   return controller;
 }

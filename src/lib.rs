@@ -21,9 +21,17 @@ use postonce_core::operation::Operation;
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlFormElement;
 
+#[cfg(target_arch = "wasm32")]
+use lol_alloc::{FreeListAllocator, LockedAllocator};
+
 use crate::driver::Driver;
 use crate::form::Bound;
 use crate::host::Host;
+
+/// Small, and it frees: blocks are merged, so that a page that submits all day stays where it is.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: LockedAllocator<FreeListAllocator> = LockedAllocator::new(FreeListAllocator::new());
 
 /// One slot in this page.
 #[wasm_bindgen]
