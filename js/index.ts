@@ -146,6 +146,11 @@ class BoundForm extends SlotIntent implements FormIntent {
     );
   }
 
+  /** Whether this binding is one of that slot (R78). */
+  isOf(controller: Controller): boolean {
+    return this.controller === controller;
+  }
+
   submitted(): Promise<SubmitOutcome> {
     return this.controller.submitted();
   }
@@ -182,9 +187,11 @@ export function defineOperation(options: OperationOptions): Operation {
 export function bindForm(target: string | HTMLFormElement, operation: Operation, options: BindOptions): FormIntent {
   const form = typeof target === "string" ? document.querySelector(target) : target;
   if (!(form instanceof HTMLFormElement)) throw new MisuseError("form_not_found", String(target));
-  const bound = bindings.get(form);
-  if (bound) return bound;
   const controller = controllerOf(operation, options);
+  const bound = bindings.get(form);
+  if (bound?.isOf(controller)) return bound;
+  // Another operation, or another person on the same page.
+  bound?.unbind();
   for (const name of definitions.get(operation)?.remember ?? []) {
     for (const element of form.elements) {
       if (element.getAttribute("name") === name && isSecretControl(element)) {

@@ -139,7 +139,12 @@ export type Snapshot = Shared &
         readonly notCompared: readonly string[];
       }
     | { readonly state: "rejected"; readonly status: number; readonly problem: Problem }
-    | { readonly state: "refused"; readonly status: number; readonly problem: Problem }
+    | {
+        readonly state: "refused";
+        /** 0 where the status went with an earlier document. */
+        readonly status: number;
+        readonly problem: Problem;
+      }
     | { readonly state: "not_sent"; readonly why: NotSentReason }
     | { readonly state: "unknown"; readonly why: UnknownReason }
     | {

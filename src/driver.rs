@@ -139,7 +139,7 @@ impl Driver {
             Effect::Check { ticket, headers, .. } => self.inquire("GET", ticket, &headers),
             Effect::Fence { ticket, headers, .. } => self.inquire("DELETE", ticket, &headers),
             Effect::Drive => self.drive(),
-            Effect::Release => drop(self.0.hold.take()),
+            Effect::Release => self.release(),
             Effect::Quarantine => {
                 if let Some(page) = self.page() {
                     page.journal.quarantine(self.0.machine.borrow().slot());
@@ -157,6 +157,11 @@ impl Driver {
             // Before the next snapshot: that one would pass for the gesture's success.
             Effect::Decline(why) => self.0.host.declined(why.name()),
         }
+    }
+
+    /// Gives the drive lock back, if it is held.
+    pub(crate) fn release(&self) {
+        drop(self.0.hold.take());
     }
 
     fn page(&self) -> Option<Rc<Page>> {

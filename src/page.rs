@@ -91,7 +91,12 @@ impl Page {
         self.tabs.on_hint(move |hash| page.each(|driver| driver.hinted(hash)));
 
         let page = Rc::clone(self);
-        listen("pagehide", &repeated(move |event| page.leaving.set(!get(&event, "persisted").is_truthy())));
+        let hidden = repeated(move |event| {
+            page.leaving.set(!get(&event, "persisted").is_truthy());
+            // A held lock would keep the page out of the back/forward cache; the lease in the record still stands (R70).
+            page.each(|driver| driver.release());
+        });
+        listen("pagehide", &hidden);
 
         let page = Rc::clone(self);
         let shown = repeated(move |_| {

@@ -256,6 +256,7 @@ function decided({ outcome, by, at }: Of<"decided">, now: number): Message {
 
 function sentence({ detail, title }: Problem, status: number): string {
   const said = (detail || title).trim();
+  if (!said && status === 0) return "Why is not known any more: the page was closed meanwhile.";
   if (!said) return `It answered ${status} without giving a reason.`;
   return /[.!?]$/.test(said) ? said : `${said}.`;
 }

@@ -19,13 +19,8 @@ const CLOCKS = [
   { name: "2_days_slow", ms: -2 * DAY_MS },
 ];
 
-/** Shifts `Date.now` in every document to come, before its first script; answers the way to stop. */
-async function shiftClock(ms) {
-  const source = `{ const real = Date.now; Date.now = () => real.call(Date) + ${ms}; }`;
-  const command = "Page.addScriptToEvaluateOnNewDocument";
-  const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
-  return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
-}
+/** Shifts `Date.now` in every document to come. */
+const shiftClock = (ms) => lab.beforeLoad(`{ const real = Date.now; Date.now = () => real.call(Date) + ${ms}; }`);
 
 for (const { name, ms } of CLOCKS) {
   test(`r117_given_a_clock_${name}_then_it_still_orders_exactly_once`, async () => {

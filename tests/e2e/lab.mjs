@@ -74,6 +74,13 @@ export async function openLab({ flags = [] } = {}) {
 
     script: (act, ...args) => lab.driver.executeScript(`return (${act}).apply(null, arguments)`, ...args),
 
+    /** Runs the source in every document to come, before its first script; answers the way to stop. */
+    async beforeLoad(source) {
+      const command = "Page.addScriptToEvaluateOnNewDocument";
+      const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
+      return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+    },
+
     /** Types into the fields as a person does: `input` events fire. */
     fill: (fields) =>
       lab.script((fields) => {

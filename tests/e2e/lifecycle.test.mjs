@@ -11,16 +11,9 @@ before(async () => {
 after(() => lab?.close());
 beforeEach(() => lab.reset());
 
-/** Runs in every new document before its first script, until the answer is called. */
-async function beforeLoad(source) {
-  const command = "Page.addScriptToEvaluateOnNewDocument";
-  const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
-  return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
-}
-
 test("r79_given_submits_before_the_module_is_ready_then_one_is_held_and_handed_over_once", async () => {
   // The module's file comes late; the page is bound and pressed three times meanwhile.
-  const restore = await beforeLoad(`
+  const restore = await lab.beforeLoad(`
     const real = globalThis.fetch;
     globalThis.fetch = (input, init) => String(input).endsWith(".wasm")
       ? new Promise((settle) => setTimeout(() => settle(real(input, init)), 700))
@@ -41,7 +34,7 @@ test("r79_given_submits_before_the_module_is_ready_then_one_is_held_and_handed_o
 });
 
 test("r80_given_a_module_that_cannot_load_then_an_error_that_names_the_remedy_and_never_an_unkeyed_post", async () => {
-  const restore = await beforeLoad(`
+  const restore = await lab.beforeLoad(`
     const real = globalThis.fetch;
     globalThis.fetch = (input, init) =>
       String(input).endsWith(".wasm") ? Promise.reject(new TypeError("blocked")) : real(input, init);`);
@@ -67,7 +60,7 @@ test("r25_r93_given_a_logout_mid_flight_then_nothing_is_shown_kept_or_sent_for_t
   await lab.fill({ note: "FOR-ONE-PERSON-ONLY" });
   await lab.server.plan([{ match: {}, fault: "hang" }]);
   await lab.click();
-  await lab.until("sending");
+  await eventually("the request arrived", async () => commands(await lab.server.log()).length === 1);
   await lab.script(() => globalThis.lab.setSubject(null));
   await eventually("the value is gone", async () => !(await lab.scan()).join().includes("FOR-ONE-PERSON-ONLY"));
   assert.equal((await lab.snapshot()).state, "idle");
@@ -141,4 +134,24 @@ test("r44_given_a_headers_provider_then_it_is_read_for_every_attempt_and_may_not
     operation.intent({ subject: "demo-user", object: "mine" }).submit({ sku: "A1", quantity: 1 });`);
   assert.match(bad, /reserved-name/);
   assert.equal((await lab.server.effects()).count, 1, "nothing went out with a foreign key");
+});
+
+test("r25_given_a_logout_and_a_login_without_a_reload_then_the_form_is_bound_for_the_next_person", async () => {
+  await lab.open({ cart: "shared-terminal" });
+  await lab.click();
+  await lab.until("succeeded");
+  await lab.driver.manage().addCookie({ name: "demo_subject", value: "second-person", path: "/" });
+  try {
+    const outcome = await lab.driver.executeAsyncScript(`const done = arguments[0];
+      lab.setSubject("second-person");
+      const next = lab.bindForm("#order", lab.operation, { subject: "second-person", object: "shared-terminal" });
+      next.subscribe(({ state, last }) => { if (state === "succeeded") done({ state, last }); });
+      setTimeout(() => document.querySelector("#order").requestSubmit(), 300);`);
+    assert.equal(outcome.state, "succeeded");
+    const { count, orders } = await lab.server.effects();
+    assert.deepEqual([count, orders.map(({ subject }) => subject)], [2, ["demo-user", "second-person"]]);
+    assert.equal((await lab.keys()).length, 2, "one key for each person's wish");
+  } finally {
+    await lab.driver.manage().deleteCookie("demo_subject");
+  }
 });

@@ -95,13 +95,9 @@ test("r27_given_a_record_of_a_newer_version_then_read_only_and_untouched", async
 });
 
 /** Storage whose very getters throw, as with all site data blocked. */
-async function blockStorage() {
-  const source = `for (const name of ["localStorage", "sessionStorage", "indexedDB"])
-    Object.defineProperty(globalThis, name, { get() { throw new DOMException("blocked", "SecurityError"); } });`;
-  const command = "Page.addScriptToEvaluateOnNewDocument";
-  const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
-  return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
-}
+const blockStorage = () =>
+  lab.beforeLoad(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])
+    Object.defineProperty(globalThis, name, { get() { throw new DOMException("blocked", "SecurityError"); } });`);
 
 test("r82_given_blocked_storage_then_best_effort_sends_once_and_says_that_it_is_not_durable", async () => {
   const restore = await blockStorage();

@@ -102,7 +102,13 @@ impl Machine {
             return;
         }
         let phase = match (&current.phase, current.doubt) {
-            (Phase::Sending | Phase::Waiting, super::state::Doubt::None) => Phase::NotSent(NotSentReason::DocumentLost),
+            (Phase::Sending | Phase::Waiting, super::state::Doubt::None) if current.attempts == 0 => {
+                Phase::NotSent(NotSentReason::DocumentLost)
+            }
+            // Every attempt surely ran nothing; with which status went with the document (R54).
+            (Phase::Sending | Phase::Waiting, super::state::Doubt::None) => {
+                Phase::Refused { status: 0, kind: String::new() }
+            }
             (Phase::Sending | Phase::Waiting, super::state::Doubt::Possible { .. }) => {
                 Phase::Unknown(UnknownReason::DocumentLost)
             }

@@ -178,3 +178,16 @@ fn r85_given_a_store_spoilt_mid_flight_then_the_text_is_moved_aside_once_and_the
     desk.run(1_000);
     assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1));
 }
+
+#[test]
+fn r54_given_a_document_lost_between_refused_attempts_then_refused_and_never_not_sent_or_unknown() {
+    let mut one = Desk::new();
+    one.submit("2");
+    one.answer(Answer { retry_after: Some("2".into()), ..status_only(429) });
+    assert_eq!(one.state(), "waiting");
+    let mut two = one.reopen(500);
+    assert_eq!((two.state(), two.doubt()), ("refused", Doubt::None));
+    two.pass(10_000);
+    two.submit("2");
+    assert_eq!(two.key(), one.key());
+}
