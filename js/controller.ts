@@ -99,8 +99,6 @@ export class Controller {
   readonly #waiting: Settle<SubmitOutcome>[][] = [];
   #next: Settle<SubmitOutcome>[] = [];
   #gestures: Settle<Snapshot>[] = [];
-  /** The answer given in this very task: a later listener of the same `submit` event may still ask for it. */
-  #answered: SubmitOutcome | undefined;
   /** Why the module is not there. */
   #failure: unknown;
 
@@ -143,7 +141,6 @@ export class Controller {
   /** The answer to the submit that is running or comes next. */
   submitted(): Promise<SubmitOutcome> {
     if (this.#failure) return Promise.reject(this.#failure);
-    if (this.#answered) return Promise.resolve(this.#answered);
     return new Promise((resolve, reject) => {
       (this.#waiting.at(-1) ?? this.#next).push({ resolve, reject });
     });
@@ -202,10 +199,6 @@ export class Controller {
           : { kind, snapshot },
     ) as SubmitOutcome;
     for (const { resolve } of this.#waiting.splice(all ? 0 : -1).flat()) resolve(outcome);
-    this.#answered = outcome;
-    setTimeout(() => {
-      this.#answered = undefined;
-    });
   }
 
   declined(code: string): void {

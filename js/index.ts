@@ -14,6 +14,7 @@ import { configure, type FormHandle, loadModule } from "./loader.js";
 import { checkOptions, isSecretControl } from "./options.js";
 import type {
   BindOptions,
+  Decision,
   FormIntent,
   Intent,
   Operation,
@@ -77,7 +78,10 @@ class SlotIntent extends EventTarget implements Intent {
 
   resend(): Promise<Snapshot> {
     const { form } = this.controller;
-    return this.controller.gesture((slot) => slot.resend(form && snapshotForm(form, null)));
+    // After a reload nobody knows which button was pressed: the form's default one, as for Enter.
+    const button = [...(form?.elements ?? [])].find((control) => (control as HTMLButtonElement).type === "submit");
+    const data = form && snapshotForm(form, (button as HTMLButtonElement | undefined) ?? null);
+    return this.controller.gesture((slot) => slot.resend(data));
   }
 
   fence(options?: { reference?: string }): Promise<Snapshot> {
@@ -92,14 +96,26 @@ class SlotIntent extends EventTarget implements Intent {
     this.controller.now((slot) => slot.stop());
   }
 
-  handOver(_note: string): Promise<Snapshot> {
-    return this.controller.gesture((slot) => slot.hand_over());
+  async handOver(note: string): Promise<Snapshot> {
+    const snapshot = await this.controller.gesture((slot) => slot.hand_over());
+    this.#tell("handover", { note });
+    return snapshot;
   }
 
-  decide(decision: { outcome: "applied" | "not_applied" | "left_open"; by: string; note: string }): Promise<Snapshot> {
-    return this.controller.gesture((slot) => {
-      if (!slot.decide(decision.outcome, decision.by)) throw new MisuseError("unknown_outcome");
+  async decide(decision: Decision): Promise<Snapshot> {
+    const { reference } = this.snapshot;
+    const snapshot = await this.controller.gesture((slot) => {
+      if (!slot.decide(decision.outcome, decision.by)) throw new MisuseError("unknown_outcome", decision.outcome);
     });
+    this.#tell("decision", { ...decision, reference });
+    return snapshot;
+  }
+
+  /** What a person wrote is the application's to keep: the device stores no such text (R88). */
+  #tell(type: string, detail: object): void {
+    this.dispatchEvent(
+      new CustomEvent(type, { detail: Object.freeze({ reference: this.snapshot.reference, ...detail }) }),
+    );
   }
 }
 

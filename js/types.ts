@@ -231,6 +231,13 @@ export interface BindOptions {
   object?: string;
 }
 
+/** A person's verdict on an open intent (R128). */
+export interface Decision {
+  readonly outcome: "applied" | "not_applied" | "left_open";
+  readonly by: string;
+  readonly note: string;
+}
+
 /** A slot as a page holds it. Also an `EventTarget`: `"statechange"`. */
 export interface Intent extends EventTarget {
   readonly snapshot: Snapshot;
@@ -245,8 +252,13 @@ export interface Intent extends EventTarget {
   /** Opens the next intent; fences an open one first, and refuses (`open_unknown`) where that proves nothing. */
   beginNew(options?: { leaveOpen?: boolean }): Promise<Snapshot>;
   stop(): void;
+  /**
+   * Leaves it to a person; it stays open and blocks until somebody decides (R128). The note is not stored here: a
+   * `"handover"` event carries it, with the reference, to whoever keeps the queue.
+   */
   handOver(note: string): Promise<Snapshot>;
-  decide(decision: { outcome: "applied" | "not_applied" | "left_open"; by: string; note: string }): Promise<Snapshot>;
+  /** A person ends it; outcome and name are kept, and a `"decision"` event carries everything. */
+  decide(decision: Decision): Promise<Snapshot>;
 }
 
 export interface FormIntent extends Intent {

@@ -77,6 +77,12 @@ test("r128_given_an_open_outcome_that_is_handed_over_then_it_blocks_until_a_pers
   await lab.server.plan([{ match: {}, fault: "hang" }]);
   await lab.click();
   await lab.until("unknown", 4_000);
+  await lab.script(() => {
+    globalThis.told = [];
+    for (const type of ["handover", "decision"]) {
+      globalThis.lab.form.addEventListener(type, ({ detail }) => globalThis.told.push({ type, ...detail }));
+    }
+  });
   const { ok: handed } = await lab.call("handOver", "please look at this one");
   assert.deepEqual([handed.state, handed.why], ["unknown", "handed_over"]);
   const sent = commands(await lab.server.log()).length;
@@ -88,6 +94,12 @@ test("r128_given_an_open_outcome_that_is_handed_over_then_it_blocks_until_a_pers
   );
   const { ok: decided } = await lab.call("decide", { outcome: "not_applied", by: "Ann", note: "asked the shop" });
   assert.deepEqual([decided.state, decided.outcome, decided.by], ["decided", "not_applied", "Ann"]);
+  const { reference } = handed;
+  assert.deepEqual(await lab.script(() => globalThis.told), [
+    { type: "handover", reference, note: "please look at this one" },
+    { type: "decision", reference, outcome: "not_applied", by: "Ann", note: "asked the shop" },
+  ]);
+  assert.ok(!(await lab.scan()).join().includes("please look"), "what a person wrote is not kept on the device");
   assert.equal(commands(await lab.server.log()).length, sent);
   assert.deepEqual(await lab.driver.executeAsyncScript("globalThis.lab.pending().then(arguments[0])"), []);
 });
@@ -154,4 +166,20 @@ test("r25_given_a_logout_and_a_login_without_a_reload_then_the_form_is_bound_for
   } finally {
     await lab.driver.manage().deleteCookie("demo_subject");
   }
+});
+
+test("r64_given_a_reload_and_an_explicit_resend_then_the_same_fields_go_out_under_the_same_key_and_others_are_refused", async () => {
+  await lab.open({ budget: 2_000, attempts: 1 });
+  await lab.server.plan([{ match: {}, fault: "hang" }]);
+  await lab.click();
+  await lab.until("unknown", 4_000);
+  await lab.reload();
+  await lab.until("unknown");
+  await lab.fill({ quantity: "9" });
+  assert.equal((await lab.call("resend")).error.code, "other_fields");
+  assert.equal(commands(await lab.server.log()).length, 1, "nothing was sent");
+  await lab.fill({ quantity: "2" });
+  const { ok } = await lab.call("resend");
+  assert.equal(ok.state, "succeeded");
+  await assertOneEffect(lab.server);
 });
