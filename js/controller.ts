@@ -6,6 +6,7 @@ import { checkHeaders } from "./options.js";
 import type { OperationOptions, Snapshot, SubmitOutcome } from "./types.js";
 
 type Settle<T> = { resolve: (value: T) => void; reject: (reason: unknown) => void };
+type Disableable = { disabled: boolean };
 type Pairs = readonly (readonly [string, string])[];
 type Fields = Record<string, string | readonly string[]>;
 
@@ -99,6 +100,8 @@ export class Controller {
   readonly #waiting: Settle<SubmitOutcome>[][] = [];
   #next: Settle<SubmitOutcome>[] = [];
   #gestures: Settle<Snapshot>[] = [];
+  /** Controls that were enabled when the submit began. */
+  #enabled: Element[] = [];
   /** Why the module is not there. */
   #failure: unknown;
 
@@ -211,8 +214,24 @@ export class Controller {
     for (const { reject } of this.#gestures.splice(0)) reject(error);
   }
 
+  entering(form: HTMLFormElement): void {
+    this.#enabled = [...form.elements].filter((control) => control.matches(":enabled"));
+  }
+
+  /** After the page's handlers, with what they filled in; what they disabled counts as it was before (R97). */
   formData(form: HTMLFormElement, submitter: HTMLElement | null): FormData {
-    return snapshotForm(form, submitter);
+    const reopened: Disableable[] = [];
+    for (const control of this.#enabled.splice(0)) {
+      while (control.matches(":disabled")) {
+        const by = control.closest<HTMLElement & Disableable>("[disabled]");
+        if (!by) break;
+        by.disabled = false;
+        reopened.push(by);
+      }
+    }
+    const data = snapshotForm(form, submitter);
+    for (const control of reopened) control.disabled = true;
+    return data;
   }
 
   fetch(url: string, init: RequestInit & { headers: Record<string, string> }, attempt: number): Promise<Response> {

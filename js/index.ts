@@ -196,7 +196,8 @@ export function defineOperation(options: OperationOptions): Operation {
 }
 
 /**
- * Binds a form to its slot. There is nothing to wait for: a submit made before the module is loaded is held.
+ * Binds a form to its slot. There is nothing to wait for: a submit made before the module is loaded is held. Handlers
+ * that fill fields in or cancel a submit belong on the page while it loads: the snapshot is taken after those.
  *
  * @throws MisuseError when the form or the object is missing; OptionError when a secret control would be remembered.
  */

@@ -36,23 +36,18 @@ pub(crate) struct Bound {
 struct Last {
     submitter: RefCell<JsValue>,
     edited: Cell<bool>,
-    /// Of the submit that is being dispatched: taken before the page's own handlers, which may disable controls (R97).
-    taken: RefCell<Option<JsValue>>,
 }
 
 impl Bound {
     /// Listens to the form's `submit`, never to a click (R94).
     pub(crate) fn bind(form: HtmlFormElement, driver: &Driver) -> Self {
-        let last = Rc::new(Last {
-            submitter: RefCell::new(JsValue::NULL),
-            edited: Cell::new(true),
-            taken: RefCell::default(),
-        });
+        let last = Rc::new(Last { submitter: RefCell::new(JsValue::NULL), edited: Cell::new(true) });
         let mut bound = Self { form, listeners: Vec::new() };
 
-        // Captured first for the snapshot; decided last, when the page's own handlers may have cancelled it (R99).
-        let (form, of, to) = (bound.form.clone(), Rc::clone(&last), driver.clone());
-        bound.listen("submit", repeated(move |event| take(&event.unchecked_into(), &form, &of, &to)), true);
+        // What is enabled before the page's own handlers, which may disable controls (R97); the snapshot itself comes
+        // after them, since they may also fill fields in or cancel the submit (R99).
+        let (form, to) = (bound.form.clone(), driver.clone());
+        bound.listen("submit", repeated(move |_| to.host().entering(&form)), true);
         let (form, of, to) = (bound.form.clone(), Rc::clone(&last), driver.clone());
         bound.listen("submit", repeated(move |event| on_submit(&event.unchecked_into(), &form, &of, &to)), false);
 
@@ -91,16 +86,6 @@ impl Bound {
     }
 }
 
-/// Takes the snapshot, unless this submit only joins a running intent: `formdata` has fired for that (R95, R96).
-fn take(event: &Event, form: &HtmlFormElement, last: &Last, driver: &Driver) {
-    let submitter = get(event, "submitter");
-    let same = *last.submitter.borrow() == submitter;
-    let joins = driver.is_running() && same && !last.edited.get();
-    let ours = !event.default_prevented() && is_ours(form, &submitter, &driver.url());
-    let taken = (ours && !joins).then(|| driver.host().form_data(form, &submitter));
-    last.taken.replace(taken);
-}
-
 fn on_submit(event: &Event, form: &HtmlFormElement, last: &Last, driver: &Driver) {
     if event.default_prevented() {
         return;
@@ -111,8 +96,12 @@ fn on_submit(event: &Event, form: &HtmlFormElement, last: &Last, driver: &Driver
     }
     event.prevent_default();
     driver.host().submitting();
-    // Without a snapshot it joins the running intent.
-    let Some(data) = last.taken.take() else { return };
+    let same = *last.submitter.borrow() == submitter;
+    if driver.is_running() && same && !last.edited.get() {
+        // Joins the running intent; `formdata` has fired for it already (R95, R96).
+        return;
+    }
+    let data = driver.host().form_data(form, &submitter);
     last.submitter.replace(submitter);
     last.edited.set(false);
     driver.submit_form(&data);

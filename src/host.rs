@@ -25,7 +25,10 @@ extern "C" {
     /// Nothing could be made of the submit of this very call.
     #[wasm_bindgen(method)]
     pub(crate) fn failed(this: &Host, code: &str, item: &str);
-    /// `new FormData(form, submitter)`, in engines that lack it too.
+    /// A submit begins to be dispatched: what is enabled now belongs to its snapshot.
+    #[wasm_bindgen(method)]
+    pub(crate) fn entering(this: &Host, form: &JsValue);
+    /// `new FormData(form, submitter)` as of the submit, in engines that lack it too.
     #[wasm_bindgen(method, js_name = formData)]
     pub(crate) fn form_data(this: &Host, form: &JsValue, submitter: &JsValue) -> JsValue;
     /// `fetch`, or the application's own; for an attempt (from 1) with its headers read afresh.

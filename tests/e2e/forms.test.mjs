@@ -1,0 +1,101 @@
+// The snapshot of a form: after the page's own handlers, with what they filled in, without what they disabled (R96, R97).
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { assertOneEffect, commands } from "./evidence.mjs";
+import { openLab } from "./lab.mjs";
+
+let lab;
+before(async () => {
+  lab = await openLab();
+});
+after(() => lab?.close());
+beforeEach(async () => {
+  await lab.reset();
+  await lab.open();
+});
+
+const order = async () => (await lab.server.effects()).orders[0];
+
+test("r96_given_a_handler_of_the_page_that_fills_a_field_in_at_submit_then_its_value_goes_out", async () => {
+  // As scripts of a page do: registered while it loads, so before the module is there to listen.
+  const restore = await lab.beforeLoad(`addEventListener("DOMContentLoaded", () =>
+    document.querySelector("#order")?.addEventListener("submit", () => {
+      document.querySelector("[name=note]").value = "filled in late";
+    }));`);
+  try {
+    await lab.open({ cart: "late" });
+    await lab.click();
+    await lab.until("succeeded");
+    await assertOneEffect(lab.server);
+    assert.equal((await order()).note, "filled in late");
+  } finally {
+    await restore();
+  }
+});
+
+test("r97_given_a_handler_that_disables_the_whole_form_at_submit_then_nothing_of_the_wish_is_lost", async () => {
+  await lab.script(() => {
+    const form = document.querySelector("#order");
+    const fieldset = document.createElement("fieldset");
+    fieldset.append(...form.childNodes);
+    form.append(fieldset);
+    globalThis.fired = 0;
+    form.addEventListener("formdata", () => {
+      globalThis.fired += 1;
+    });
+    form.addEventListener("submit", () => {
+      fieldset.disabled = true;
+      document.querySelector("#submit").disabled = true;
+    });
+  });
+  await lab.fill({ quantity: "4", note: "kept" });
+  await lab.click();
+  await lab.until("succeeded");
+  await assertOneEffect(lab.server);
+  const { quantity, note } = await order();
+  assert.deepEqual([quantity, note], [4, "kept"]);
+  const page = await lab.script(() => [
+    globalThis.fired,
+    document.querySelector("fieldset").disabled,
+    document.querySelector("#submit").disabled,
+  ]);
+  assert.deepEqual(page, [1, true, true], "formdata fired once, and the page's own locking stands");
+});
+
+test("r94_given_a_get_form_a_dialog_or_another_window_then_the_submit_is_the_pages_own", async () => {
+  for (const [name, value] of [
+    ["method", "get"],
+    ["method", "dialog"],
+    ["target", "_blank"],
+  ]) {
+    const prevented = await lab.script(
+      (name, value) => {
+        const form = document.querySelector("#order");
+        form.setAttribute(name, value);
+        const event = new SubmitEvent("submit", { cancelable: true, bubbles: true });
+        form.dispatchEvent(event);
+        form.setAttribute("method", "post");
+        form.removeAttribute("target");
+        return event.defaultPrevented;
+      },
+      name,
+      value,
+    );
+    assert.equal(prevented, false, `${name}=${value}`);
+  }
+  assert.deepEqual(commands(await lab.server.log()), []);
+});
+
+test("r97_given_a_running_intent_then_the_form_is_marked_busy_and_no_control_is_disabled", async () => {
+  await lab.server.plan([{ match: {}, fault: "delay-after", ms: 500 }]);
+  await lab.click();
+  await lab.until("sending");
+  const seen = () =>
+    lab.script(() => {
+      const form = document.querySelector("#order");
+      return [form.getAttribute("aria-busy"), [...form.elements].filter((control) => control.disabled).length];
+    });
+  assert.deepEqual(await seen(), ["true", 0]);
+  await lab.until("succeeded");
+  assert.deepEqual(await seen(), ["false", 0]);
+});
