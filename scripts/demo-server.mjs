@@ -12,11 +12,13 @@ export async function buildDemoServer() {
 }
 
 /**
- * Starts the server on a port of its choice (or `port`) and waits until it listens. It ends with this process.
- * @param {{ port?: number, www?: string }} [options]
+ * Starts the server on a port of its choice (or `port`) and waits until it listens. It ends with this process. Without
+ * a database file its records end with it.
+ * @param {{ port?: number, www?: string, db?: string }} [options]
  */
-export async function startDemoServer({ port = 0, www = WWW } = {}) {
+export async function startDemoServer({ port = 0, www = WWW, db } = {}) {
   const args = ["--demo", "--port", String(port), "--www", www, "--exit-with-parent"];
+  if (db) args.push("--db", db);
   const child = spawn(join(TARGET, "debug", "postonce-server"), args, {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "inherit"],
@@ -30,6 +32,13 @@ export async function startDemoServer({ port = 0, www = WWW } = {}) {
       // The server ends when its standard input does.
       child.stdin.end();
       child.kill();
+    },
+    /** Ends it as a crash does, and waits until it is gone. */
+    async crash() {
+      child.kill("SIGKILL");
+      await new Promise((settle) =>
+        (child.exitCode ?? child.signalCode) === null ? child.once("exit", settle) : settle(null),
+      );
     },
     /** How many effects the server carried out, by its own count. */
     async effects() {
