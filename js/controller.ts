@@ -239,6 +239,9 @@ export class Controller {
     try {
       const own = headers?.(attempt) ?? {};
       checkHeaders(own);
+      // Names have no case: the application's own stands in the place of ours, never beside it.
+      const names = Object.keys(own).map((name) => name.toLowerCase());
+      for (const name of Object.keys(init.headers)) if (names.includes(name.toLowerCase())) delete init.headers[name];
       Object.assign(init.headers, own);
       return (transport ?? fetch)(url, init);
     } catch (error) {

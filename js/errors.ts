@@ -1,44 +1,40 @@
 /** Errors name the field or rule concerned and what to do; `code` is stable, the wording is not. */
 
-/** What to do, by code or by rule. */
+/** What to do, by code or by rule; where that depends on the option, the check says it itself. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  open_unknown: "Check or fence the open intent first, or let the person choose leaveOpen.",
-  not_now: "Look at snapshot.may for what this state allows.",
-  not_offered: "Declare status and contract in the operation.",
+  open_unknown: "Check or fence the open intent first, or leaveOpen.",
+  not_now: "See snapshot.may.",
+  not_offered: "Declare status and contract.",
   too_soon: "Wait until snapshot.notBefore.",
-  too_old: "The server may have forgotten the key: check instead of sending again.",
-  other_fields: "Restore the fields that were sent, or begin a new intent.",
-  no_such: "Use a reference listed in snapshot.open.",
+  too_old: "Check: the server may have forgotten the key.",
+  other_fields: "Restore the fields that were sent, or beginNew.",
+  no_such: "Take a reference from snapshot.open.",
   not_an_operation: "Pass what defineOperation returned.",
-  subject_missing: "Pass subject: an opaque tag of the person, or declare the operation anonymous.",
-  object_missing: 'Pass object: what this is done to, or declare object: "singleton".',
-  form_not_found: "Pass a form element, or a selector that finds one.",
+  subject_missing: "Pass subject, a tag of the person, or declare anonymous.",
+  object_missing: 'Pass object, or declare object: "singleton".',
+  form_not_found: "Pass a form or its selector.",
   invalid_payload: "Use finite numbers up to 2^53-1 and well-formed text.",
-  file_unsupported: "Leave files out of this form; they are not supported yet.",
+  unsupported_headers: "Return a plain object, not Headers or a promise.",
+  unbound: "Bind the form again.",
+  file_unsupported: "Leave files out of this form.",
   no_secure_random: "Use a browser with crypto.getRandomValues.",
   unknown_outcome: "Use applied, not_applied or left_open.",
-  module_unavailable:
-    "Serve postonce_bg.wasm beside the script, or say where with configure(), and allow wasm-unsafe-eval.",
-  "unknown-option": "Use the documented options, in their exact spelling.",
-  "wrong-type": "Give a value of the documented type.",
-  missing: "Give a text that is not empty.",
-  "over-limit": "Shorten it.",
+  module_unavailable: "Serve postonce_bg.wasm beside the script or configure() it, and allow wasm-unsafe-eval.",
+  missing: "Pass a text that is not empty.",
   "malformed-name": "Use letters, digits, dots, dashes and underscores.",
-  "unknown-value": "Use one of the documented words.",
-  "safe-method-with-effect": "Use POST for anything that changes something.",
-  "relative-url-without-base": "Give an absolute URL, or define the operation in a document.",
+  "safe-method-with-effect": "Use POST.",
+  "relative-url-without-base": "Pass an absolute URL.",
   "unsupported-scheme": "Use http or https.",
-  "malformed-url": "Encode blanks and backslashes, and name a host after the two slashes.",
-  "url-with-credentials": "Take the user name and password out of the URL.",
-  "out-of-range": "Give a finite number within the documented limits.",
-  "not-an-integer": "Give a whole number.",
-  "cap-above-budget": "Lower attemptCap or raise budget.",
-  "significant-and-volatile": "List the field once.",
-  "volatile-name": "Take the field out here, or out of volatile.",
-  "sensitive-remember": "Take the field out: secrets and card data are never stored on the device.",
-  "reserved-name": "Rename the field or header; this prefix belongs to the contract.",
-  "malformed-pointer": "Write a JSON Pointer, for example /id.",
-  "status-url-missing": "Give status: { url }, or choose manual.",
+  "malformed-url": "Name a host after //, and encode blanks and backslashes.",
+  "url-with-credentials": "Leave user and password out.",
+  "not-an-integer": "Use a whole number.",
+  "cap-above-budget": "Lower it or raise budget.",
+  "significant-and-volatile": "Leave it out of one.",
+  "volatile-name": "Leave it out here or of volatile.",
+  "sensitive-remember": "Leave it out: no secrets or card data on the device.",
+  "reserved-name": "Rename it: the prefix is reserved.",
+  "malformed-pointer": "Use a JSON Pointer like /id.",
+  "status-url-missing": "Pass status: { url }, or use manual.",
 };
 
 /** Any error of the library. */
@@ -53,14 +49,14 @@ export class PostonceError extends Error {
   /** What to do about it. */
   readonly remedy: string;
 
-  constructor(code: string, field?: string | null, rule?: string | null, item?: string) {
-    const remedy = REMEDIES[rule ?? code] ?? "";
-    const about = [field, item && `(${item})`, rule ?? code].filter(Boolean).join(" ");
-    super(`postonce: ${about}. ${remedy}`);
+  constructor(code: string, field?: string | null, rule?: string | null, item?: string | null, remedy?: string) {
+    const what = rule ?? code;
+    const advice = remedy ?? REMEDIES[what] ?? "";
+    super(`postonce: ${field ? `${field}${item ? ` (${item})` : ""}: ` : ""}${what}. ${advice}`);
     this.code = code;
     this.field = field || null;
     this.rule = rule ?? null;
-    this.remedy = remedy;
+    this.remedy = advice;
   }
 }
 
@@ -70,9 +66,9 @@ export class OptionError extends PostonceError {
   /** The form field or word concerned, where the option holds several. */
   readonly item: string | null;
 
-  constructor(field: string, rule: string, item?: string) {
-    super("invalid_option", field, rule, item);
-    this.item = item ?? null;
+  constructor(field: string, rule: string, item: string | null = null, remedy?: string) {
+    super("invalid_option", field, rule, item, remedy);
+    this.item = item;
   }
 }
 

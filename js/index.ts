@@ -179,6 +179,11 @@ class BoundForm extends SlotIntent implements FormIntent {
   }
 }
 
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return [...value];
+  return typeof value === "object" && value ? { ...value } : value;
+}
+
 /**
  * Describes an endpoint once, for every form and intent that uses it (R125).
  *
@@ -186,7 +191,9 @@ class BoundForm extends SlotIntent implements FormIntent {
  */
 export function defineOperation(options: OperationOptions): Operation {
   checkOptions(options);
-  const kept = Object.freeze({ ...options });
+  // A copy of every list and table: what is changed after the check would escape it.
+  const copied = Object.entries(options).map(([name, value]) => [name, copyOf(value)]);
+  const kept = Object.freeze(Object.fromEntries(copied)) as OperationOptions;
   const operation: Operation = Object.freeze({
     name: kept.name,
     intent: (bind: BindOptions): ValueIntent => new ValueSlot(controllerOf(operation, bind)),

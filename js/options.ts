@@ -2,7 +2,7 @@
  * Options are checked when an operation is defined, before the module is there. The core checks the same rules in the
  * same order; both run tests/vectors/options.json.
  */
-import { OptionError } from "./errors.js";
+import { MisuseError, OptionError } from "./errors.js";
 import type { OperationOptions } from "./types.js";
 
 const NAME_BYTES_MAX = 64;
@@ -14,29 +14,36 @@ const ATTEMPTS_MAX = 10;
 const SKEW = 300_000;
 const RETENTION_MAX = 3_653 * 86_400_000;
 const RESERVED = "_idempotency_";
+/** So many first letters in common make a name close to a misspelt one. */
+const CLOSE_LETTERS = 2;
 
-/** Type of every option; a list of words stands for exactly those. */
-const OPTIONS: Readonly<Record<string, string | readonly string[]>> = {
+/** A type; the words to choose from; the least and the largest number; or the members of an object. */
+type Spec = string | readonly string[] | readonly [number, number] | Specs;
+type Specs = { readonly [name: string]: Spec };
+
+/** Every option, in the order in which the core checks them. */
+const OPTIONS: Specs = {
   name: "string",
   url: "string",
-  status: "object",
+  status: { url: "string" },
   effect: ["none", "idempotent", "once"],
   method: ["POST", "PUT", "PATCH", "DELETE"],
   contract: ["postonce", "ietf", "bare"],
   reconcile: ["status_by_key", "read_object", "manual"],
-  significant: "list",
-  volatile: "list",
-  remember: "list",
+  significant: "string[]",
+  volatile: "string[]",
+  remember: "string[]",
   expect: "object",
   resultId: "string",
-  budget: "number",
-  attempts: "number",
-  attemptCap: "number",
+  budget: [1, BUDGET_MAX],
+  attempts: [1, ATTEMPTS_MAX],
+  attemptCap: [1, BUDGET_MAX],
   object: ["required", "singleton"],
   persistence: ["required", "best-effort"],
   encoding: ["json", "urlencoded", "multipart"],
-  retention: "number",
-  confirm: "object",
+  // Less the skew something has to be left (R28).
+  retention: [SKEW + 1, RETENTION_MAX],
+  confirm: { empty: "boolean" },
   anonymous: "boolean",
   refusals: ["final"],
   echo: ["none"],
@@ -46,75 +53,99 @@ const OPTIONS: Readonly<Record<string, string | readonly string[]>> = {
 
 /** A secret by its name: whole words, or letters that say so anywhere (R88). */
 const SECRET_WORDS =
-  /-(?:pwd|pw|pin|otp|totp|mfa|2-fa|sms-code|auth-code|user-pass|pan|cvc|cvv|csc|cvn|card-(?:no|num|code|exp|expiry|holder)|cardholder|cc-(?:number|num|no|exp|name|type)|ccnumber|ccexp|cccsc)-|^-pass-$/;
+  /-(pwd?|pin|t?otp|mfa|2-fa|(sms|auth)-code|user-pass|pan|cv[cnv]|csc|card-(no|num|code|exp|expiry)|card-?holder|cc-(num|no|name|type)|cc-?(number|exp)|cccsc)-|^-pass-$/;
 const SECRET_LETTERS =
-  /password|passwd|passcode|passphrase|onetime(?:code|pin)|(?:verification|security)code|(?:credit|debit)card|card(?:number|cvc|cvv)/;
+  /pass(word|wd|code|phrase)|onetime(code|pin)|(verification|security)code|(credit|debit)card|card(number|cvc|cvv)/;
+const SECRET_CONTROL = /(^|\s)(((current|new)-)?password|one-time-code|cc-\S+)(\s|$)/i;
 
 function isSecretName(name: string): boolean {
-  const words = name
-    .replace(/([a-z\u0080-\uffff])(?=[A-Z0-9])|([A-Z])(?=[0-9])|([0-9])(?=[A-Za-z\u0080-\uffff])/g, "$1$2$3-")
-    .replace(/[\0-/:-@[-`{-\x7f]+/g, "-")
-    .toLowerCase();
-  return SECRET_WORDS.test(`-${words}-`.replace(/-+/g, "-")) || SECRET_LETTERS.test(words.replaceAll("-", ""));
+  const words = name.match(/[A-Z]*[a-z\x80-\uffff]+|[A-Z]+|\d+/g) ?? [];
+  const spelt = (between: string): string => words.join(between).toLowerCase();
+  return SECRET_WORDS.test(`-${spelt("-")}-`) || SECRET_LETTERS.test(spelt(""));
 }
 
 /** A control whose type or `autocomplete` says secret, whatever its name (R88). */
 export function isSecretControl(control: Element): boolean {
-  return (
-    control.getAttribute("type")?.toLowerCase() === "password" ||
-    /\b(?:one-time-code|(?:current|new)-password|cc-[a-z-]+)\b/.test(control.getAttribute("autocomplete") ?? "")
-  );
+  return SECRET_CONTROL.test(`${control.getAttribute("type")} ${control.getAttribute("autocomplete")}`);
 }
 
-/** The application's own headers: texts, and none of the contract's. */
+/**
+ * The application's own headers: texts, and none of the contract's.
+ *
+ * @throws OptionError naming the header; MisuseError for a `Headers`, a promise or anything else without members: what
+ * it holds would be left out unsaid.
+ */
 export function checkHeaders(headers: Readonly<Record<string, unknown>>): void {
+  if (!isOfType(headers, "object")) throw new MisuseError("unsupported_headers", "headers");
   for (const [name, value] of Object.entries(headers)) {
     if (/^idempotency-/i.test(name)) fail("headers", "reserved-name", name);
-    if (typeof value !== "string") fail("headers", "wrong-type", name);
+    checkType("headers", value, "string", name);
   }
 }
 
-function fail(field: string, rule: string, item?: string): never {
-  throw new OptionError(field, rule, item);
+function fail(field: string, rule: string, item?: string, remedy?: string): never {
+  throw new OptionError(field, rule, item, remedy);
 }
 
 function isOfType(value: unknown, type: string): boolean {
-  if (type === "list") return Array.isArray(value) && value.every((item) => typeof item === "string");
-  return typeof value === type && value !== null && !Array.isArray(value);
+  if (type === "string[]") return Array.isArray(value) && value.every((item) => typeof item === "string");
+  return type === "object" ? {}.toString.call(value) === "[object Object]" : typeof value === type;
 }
 
-const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+function checkType(field: string, value: unknown, type: string, item?: string): void {
+  if (!isOfType(value, type)) fail(field, "wrong-type", item, `Use a value of type ${type}.`);
+}
 
-function checkUrl(field: string, url: string): void {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i;
-  const http = /^https?$/i;
-  if (!url) fail(field, "missing");
-  if (bytesOf(url) > URL_BYTES_MAX) fail(field, "over-limit");
+const useOneOf = (words: readonly unknown[]): string => `Use instead: ${words.join(", ")}.`;
+
+function checkShape(given: object, specs: Specs, within: string): void {
+  const names = Object.keys(specs);
+  for (const [name, value] of Object.entries(given)) {
+    if (!names.includes(name)) {
+      const close = names.filter((known) => known.startsWith(name.slice(0, CLOSE_LETTERS).toLowerCase()));
+      fail(within + name, "unknown-option", undefined, useOneOf(close[0] ? close : names));
+    }
+    const spec = specs[name] as Spec;
+    if (value === undefined) continue;
+    if (typeof spec === "string") checkType(within + name, value, spec);
+    else if (Array.isArray(spec)) checkType(within + name, value, typeof spec[0]);
+    else {
+      checkType(within + name, value, "object");
+      checkShape(value, spec as Specs, `${within + name}.`);
+    }
+  }
+}
+
+function checkCount(field: string, count: number, most: number): void {
+  if (count > most) fail(field, "over-limit", undefined, `Use at most ${most}.`);
+}
+
+function checkText(field: string, text = "", most: number): void {
+  if (!text) fail(field, "missing");
+  checkCount(field, new TextEncoder().encode(text).length, most);
+}
+
+function checkUrl(field: string, url = ""): void {
+  checkText(field, url, URL_BYTES_MAX);
   // A URL parser drops tabs and reads a backslash as a slash: what is checked would not be what is used.
   if (/[\0- \\\x7f]/.test(url)) fail(field, "malformed-url");
-  const own = scheme.exec(url);
-  if (own && !http.test(own[1] ?? "")) fail(field, "unsupported-scheme");
-  const base = globalThis.document?.baseURI ?? "";
-  if (!own && !http.test(scheme.exec(base)?.[1] ?? "")) fail(field, "relative-url-without-base");
-  const rest = own ? url.slice(own[0].length) : url;
-  if (!rest.startsWith("//")) {
-    if (own) fail(field, "malformed-url");
-    return;
+  const [, scheme, slashes, host = ""] = /^([a-z][a-z\d+.-]*:)?(\/\/)?([^/?#]*)/i.exec(url) ?? [];
+  if (!/^https?:/i.test(scheme ?? `${globalThis.document?.baseURI}`)) {
+    fail(field, scheme ? "unsupported-scheme" : "relative-url-without-base");
   }
-  const authority = /^[^/?#]*/.exec(rest.slice(2))?.[0] ?? "";
-  if (authority.includes("@")) fail(field, "url-with-credentials");
-  if (!authority || authority.startsWith(":")) fail(field, "malformed-url");
+  if (slashes && host.includes("@")) fail(field, "url-with-credentials");
+  if (slashes ? /^(:|$)/.test(host) : scheme) fail(field, "malformed-url");
 }
 
-function checkNumber(field: string, value: number | undefined, least: number, most: number): void {
-  // NaN fails both comparisons.
-  if (value !== undefined && !(value >= least && value <= most)) fail(field, "out-of-range");
-}
-
-function checkNames(options: OperationOptions): void {
-  const { volatile = [], significant = [], remember = [], expect = {} } = options;
+function checkNames({
+  volatile = [],
+  significant = [],
+  remember = [],
+  expect = {},
+  resultId = "",
+}: OperationOptions): void {
   for (const [field, names] of Object.entries({ significant, volatile, remember, expect: Object.keys(expect) })) {
-    if (names.length > LIST_MAX) fail(field, "over-limit");
+    checkCount(field, names.length, LIST_MAX);
     for (const name of names) {
       if (!name) fail(field, "missing");
       if (name.startsWith(RESERVED)) fail(field, "reserved-name", name);
@@ -126,9 +157,11 @@ function checkNames(options: OperationOptions): void {
     if (isSecretName(name)) fail("remember", "sensitive-remember", name);
     if (volatile.includes(name)) fail("remember", "volatile-name", name);
   }
-  const pointer = /^(?:\/(?:[^~]|~[01])*)?$/s;
-  if (!pointer.test(options.resultId ?? "")) fail("resultId", "malformed-pointer");
-  for (const [name, to] of Object.entries(expect)) if (!pointer.test(to)) fail("expect", "malformed-pointer", name);
+  const checkPointer = (field: string, to: unknown, item?: string): void => {
+    if (typeof to !== "string" || !/^(\/([^~]|~[01])*)?$/.test(to)) fail(field, "malformed-pointer", item);
+  };
+  checkPointer("resultId", resultId);
+  for (const [name, to] of Object.entries(expect)) checkPointer("expect", to, name);
 }
 
 /**
@@ -137,30 +170,29 @@ function checkNames(options: OperationOptions): void {
  * @throws OptionError naming the option, the rule and the remedy.
  */
 export function checkOptions(options: OperationOptions): void {
-  if (typeof options !== "object" || !options) fail("options", "wrong-type");
-  for (const [name, value] of Object.entries(options)) {
-    const type = OPTIONS[name] ?? fail(name, "unknown-option");
-    if (value !== undefined && !isOfType(value, typeof type === "string" ? type : "string")) fail(name, "wrong-type");
-  }
-  const { name, url, status, method, effect, reconcile, budget = BUDGET_DEFAULT, attempts, attemptCap } = options;
-  if (!name) fail("name", "missing");
-  if (bytesOf(name) > NAME_BYTES_MAX) fail("name", "over-limit");
+  checkType("options", options, "object");
+  checkShape(options, OPTIONS, "");
+  const { name, url, status, effect, budget = BUDGET_DEFAULT } = options;
+  checkText("name", name, NAME_BYTES_MAX);
   if (!/^[\w.-]+$/.test(name)) fail("name", "malformed-name");
-  checkUrl("url", url ?? "");
-  if (status) checkUrl("status.url", typeof status.url === "string" ? status.url : fail("status.url", "wrong-type"));
-  if (/^(?:GET|HEAD)$/.test(method ?? "") && effect !== "none") fail("method", "safe-method-with-effect");
-  for (const [field, words] of Object.entries(OPTIONS)) {
-    const word = options[field as keyof OperationOptions];
-    if (typeof words !== "string" && word !== undefined && !words.includes(String(word))) {
-      fail(field, "unknown-value", String(word));
+  checkUrl("url", url);
+  if (status) checkUrl("status.url", status.url);
+  for (const [field, spec] of Object.entries(OPTIONS)) {
+    const value: unknown = options[field as keyof OperationOptions];
+    if (field === "expect") checkNames(options);
+    if (value === undefined || !Array.isArray(spec)) continue;
+    if (typeof value === "number") {
+      // NaN fails both comparisons.
+      if (!(value >= spec[0] && value <= spec[1]))
+        fail(field, "out-of-range", undefined, `Use a number from ${spec[0]} to ${spec[1]}.`);
+      if (field === "attempts" && value % 1) fail(field, "not-an-integer");
+      // Fractions of a millisecond do not count.
+      if (field === "attemptCap" && value >= Math.floor(budget) + 1) fail(field, "cap-above-budget");
+    } else if (!spec.includes(value)) {
+      if (field === "method" && /^(GET|HEAD)$/.test(`${value}`) && effect !== "none")
+        fail(field, "safe-method-with-effect");
+      fail(field, "unknown-value", `${value}`, useOneOf(spec));
     }
+    if (field === "reconcile" && value !== "manual" && !status) fail(field, "status-url-missing");
   }
-  if (reconcile && reconcile !== "manual" && !status) fail("reconcile", "status-url-missing");
-  checkNames(options);
-  checkNumber("budget", budget, 1, BUDGET_MAX);
-  checkNumber("attempts", attempts, 1, ATTEMPTS_MAX);
-  if (attempts !== undefined && !Number.isInteger(attempts)) fail("attempts", "not-an-integer");
-  checkNumber("attemptCap", attemptCap, 1, BUDGET_MAX);
-  if (attemptCap !== undefined && attemptCap > budget) fail("attemptCap", "cap-above-budget");
-  checkNumber("retention", options.retention, SKEW + 1, RETENTION_MAX);
 }

@@ -183,3 +183,35 @@ test("r64_given_a_reload_and_an_explicit_resend_then_the_same_fields_go_out_unde
   assert.equal(ok.state, "succeeded");
   await assertOneEffect(lab.server);
 });
+
+test("r88_given_options_changed_after_the_definition_then_the_checked_ones_count", async () => {
+  await lab.open();
+  // Open, so that the record still holds what it remembers.
+  await lab.server.plan([{ match: {}, fault: "hang" }]);
+  await lab.script(() => {
+    const remember = ["sku"];
+    const operation = globalThis.lab.defineOperation({
+      name: "order.create",
+      url: "/orders",
+      status: { url: "/orders/status" },
+      remember,
+    });
+    remember.push("password");
+    const intent = operation.intent({ subject: "demo-user", object: "frozen" });
+    intent.submit({ sku: "SKU-KEPT", quantity: 1, password: "SECRET-OF-ONE" });
+  });
+  await eventually("the request arrived", async () => commands(await lab.server.log()).length === 1);
+  const kept = (await lab.scan()).join("\n");
+  assert.ok(kept.includes("SKU-KEPT"), "what may be remembered is");
+  assert.ok(!kept.includes("SECRET-OF-ONE"));
+});
+
+test("r44_given_own_headers_in_another_case_then_they_replace_ours_and_never_stand_beside_them", async () => {
+  await lab.open();
+  const sent = await lab.driver.executeAsyncScript(`const done = arguments[0];
+    const operation = lab.defineOperation({ name: "order.create", url: "/orders", status: { url: "/orders/status" },
+      headers: () => ({ accept: "application/problem+json, application/json" }),
+      transport: (url, init) => { done(Object.entries(init.headers).filter(([name]) => name.toLowerCase() === "accept")); return fetch(url, init); } });
+    operation.intent({ subject: "demo-user", object: "case" }).submit({ sku: "A1", quantity: 1 });`);
+  assert.deepEqual(sent, [["accept", "application/problem+json, application/json"]]);
+});
