@@ -20,15 +20,18 @@ async fn main() -> ExitCode {
     let arguments = match Arguments::read(std::env::args().skip(1), port.as_deref()) {
         Ok(arguments) => arguments,
         Err(why) => {
-            let text = if why.is_empty() { format!("{USAGE}\n") } else { format!("{why}\n\n{USAGE}\n") };
-            say(&text).await;
-            return if why.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(MISUSE) };
+            if why.is_empty() {
+                say(&format!("{USAGE}\n")).await;
+                return ExitCode::SUCCESS;
+            }
+            complain(&format!("{why}\n\n{USAGE}\n")).await;
+            return ExitCode::from(MISUSE);
         }
     };
     match serve(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("cannot serve: {error}\n")).await;
+            complain(&format!("cannot serve: {error}\n")).await;
             ExitCode::FAILURE
         }
     }
@@ -106,6 +109,13 @@ fn remove(folder: &Path) {
 /// One line to standard output, where whoever started us waits for it.
 async fn say(text: &str) {
     let mut out = tokio::io::stdout();
+    drop(out.write_all(text.as_bytes()).await);
+    drop(out.flush().await);
+}
+
+/// What went wrong, to standard error.
+async fn complain(text: &str) {
+    let mut out = tokio::io::stderr();
     drop(out.write_all(text.as_bytes()).await);
     drop(out.flush().await);
 }
