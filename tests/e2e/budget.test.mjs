@@ -11,21 +11,27 @@ before(async () => {
 after(() => lab?.close());
 beforeEach(() => lab.reset());
 
-test("r33_r53_given_a_server_slower_than_the_budget_then_unknown_and_the_check_brings_its_result", async () => {
-  await lab.open({ budget: 2_000, attempts: 1 });
-  await lab.server.plan([{ match: {}, fault: "delay-effect", ms: 5_000 }]);
-  await lab.click();
-  await lab.until("unknown", 4_000);
-  const log = await lab.server.log();
-  assertNoneAfterDeadline(log);
-  assert.equal((await lab.server.effects()).count, 0, "not yet done");
-  await eventually("the effect", async () => (await lab.server.effects()).count === 1, 6_000);
-  const { ok } = await lab.call("check");
-  const { orders } = await lab.server.effects();
-  assert.deepEqual([ok.state, ok.resultId], ["succeeded", orders[0].id]);
-  await assertOneEffect(lab.server);
-  assert.equal(commands(await lab.server.log()).length, 1, "R56: a check never sends the payload");
-});
+for (const attempts of [1, 3]) {
+  test(`r33_r53_given_a_server_slower_than_the_budget_and_${attempts}_attempts_then_unknown_and_the_check_brings_its_result`, async () => {
+    await lab.open({ budget: 2_000, attempts });
+    await lab.server.plan([{ match: { attempt: 1 }, fault: "delay-effect", ms: 5_000 }]);
+    await lab.click();
+    const clicked = Date.now();
+    const { doubt, may } = await lab.until("unknown", 4_000);
+    assert.ok(doubt.possible && may.includes("check") && !may.includes("submit"));
+    assert.equal((await lab.server.effects()).count, 0, "not yet done");
+    await eventually("the effect", async () => (await lab.server.effects()).count === 1, 6_000);
+    const log = await lab.server.log();
+    assertNoneAfterDeadline(log);
+    for (const { received_at } of commands(log)) assert.ok(received_at <= clicked + 2_000, "none after the budget");
+    const { ok } = await lab.call("check");
+    const { orders } = await lab.server.effects();
+    assert.deepEqual([ok.state, ok.resultId], ["succeeded", orders[0].id]);
+    await assertOneEffect(lab.server);
+    const sent = commands(await lab.server.log()).length;
+    assert.equal(sent, commands(log).length, "R56: a check never sends the payload");
+  });
+}
 
 test("r55_given_a_resend_after_the_budget_then_a_new_round_under_the_same_key_that_the_server_accepts", async () => {
   await lab.open({ budget: 2_000 });

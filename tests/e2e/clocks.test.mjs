@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { assertOneEffect, commands } from "./evidence.mjs";
-import { openLab } from "./lab.mjs";
+import { eventually, openLab } from "./lab.mjs";
 
 let lab;
 before(async () => {
@@ -51,8 +51,8 @@ for (const { name, ms } of [
     await lab.open({ budget: 2_000 });
     await lab.server.plan(Array.from({ length: 3 }, () => ({ match: {}, fault: "hang" })));
     await lab.click();
-    await lab.until("sending");
     const submitted = Date.now();
+    await eventually("the request arrived", async () => commands(await lab.server.log()).length > 0);
     await lab.script((by) => {
       const real = Date.now;
       Date.now = () => real.call(Date) + by;

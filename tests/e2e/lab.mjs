@@ -185,15 +185,26 @@ export { Key };
 
 const asText = (value) => (typeof value === "object" && !Array.isArray(value) ? JSON.stringify(value) : String(value));
 
-/** SIGKILL for every process that names the profile, and for nothing else. */
+/** SIGKILL for every process that names the profile, and for nothing else, until none is left: they start others. */
 function killProfile(profile) {
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`--user-data-dir=${profile}`))
-        process.kill(Number(pid), 9);
-    } catch {
-      // Gone meanwhile.
+  const mine = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && namesProfile(pid, profile));
+  for (let pids = mine(); pids.length > 0; pids = mine()) {
+    for (const pid of pids) {
+      try {
+        process.kill(Number(pid), "SIGKILL");
+      } catch {
+        // Gone meanwhile.
+      }
     }
+  }
+}
+
+/** A process that is gone or only waits to be collected has no command line. */
+function namesProfile(pid, profile) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`--user-data-dir=${profile}`);
+  } catch {
+    return false;
   }
 }
 

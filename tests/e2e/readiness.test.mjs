@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { assertOneEffect, commands, statesOfOnlyRecord } from "./evidence.mjs";
-import { openLab } from "./lab.mjs";
+import { eventually, openLab } from "./lab.mjs";
+
+/** What the page's form holds, as the body that it sends. */
+const WISH = { sku: "A1", quantity: "2", note: "" };
 
 let lab;
 before(async () => {
@@ -38,7 +41,7 @@ test("readiness_2_given_a_lost_answer_then_one_effect_and_the_retry_brings_the_s
   assert.equal(new Set(sent.map(({ body_sha256 }) => body_sha256)).size, 1, "R44: the same bytes");
 });
 
-test("readiness_3_given_parallel_repeats_and_two_tabs_then_one_handler_runs", async () => {
+test("readiness_3_given_two_tabs_then_one_handler_runs", async () => {
   await lab.open({ cart: "parallel" });
   await lab.server.plan([{ match: { operation: "order.create" }, fault: "delay-effect", ms: 600 }]);
   const first = await lab.driver.getWindowHandle();
@@ -47,13 +50,34 @@ test("readiness_3_given_parallel_repeats_and_two_tabs_then_one_handler_runs", as
   await lab.newTab();
   await lab.open({ cart: "parallel" });
   await lab.click();
-  await lab.until("succeeded");
+  const inSecond = await lab.until("succeeded");
   await lab.switchTo(first);
+  const inFirst = await lab.until("succeeded");
+  await assertOneEffect(lab.server);
+  assert.equal(inFirst.resultId, inSecond.resultId, "both tabs show the one order");
+});
+
+test("readiness_3_given_copies_of_the_request_while_it_runs_and_after_it_then_one_handler_runs", async () => {
+  await lab.open();
+  await lab.server.plan([{ match: { attempt: 1 }, fault: "delay-effect", ms: 1_500 }]);
+  await lab.click();
+  await eventually("the handler runs", async () => (await lab.server.records())[0]?.state === "in_progress");
+  const [key] = await lab.keys();
+  const running = await repeatRaw(lab, key, WISH, 20);
+  for (const { status, replayed, problem } of running) {
+    // A copy waits for the owner or is told that it runs; it never runs anything itself.
+    if (status === 409) assert.equal(problem, "urn:postonce:problem:in-progress");
+    else assert.deepEqual([status, replayed], [201, "true"]);
+  }
   await lab.until("succeeded");
-  const key = await assertOneEffect(lab.server);
-  // Beside the page: raw copies of the same request, all at once.
-  const statuses = await repeatRaw(lab, key, { sku: "A1", quantity: "2", note: "" }, 20);
-  assert.deepEqual([...new Set(statuses)], [201], "every copy is answered from the record");
+  assert.equal(await assertOneEffect(lab.server), key);
+  assert.deepEqual(await statesOfOnlyRecord(lab.server), ["in_progress", "completed"]);
+  const later = await repeatRaw(lab, key, WISH, 20);
+  assert.ok(
+    later.every(({ status, replayed }) => status === 201 && replayed === "true"),
+    "every copy is answered from the record",
+  );
+  assert.equal(new Set(later.map(({ body }) => body)).size, 1, "R113: the same bytes");
   await assertOneEffect(lab.server);
 });
 
@@ -62,9 +86,12 @@ test("readiness_4_given_another_payload_under_the_old_key_then_it_is_refused_bef
   await lab.click();
   await lab.until("succeeded");
   const key = await assertOneEffect(lab.server);
-  const statuses = await repeatRaw(lab, key, { sku: "A1", quantity: "3", note: "" }, 3);
-  assert.deepEqual(statuses, [422, 422, 422]);
+  const refused = await repeatRaw(lab, key, { ...WISH, quantity: "3" }, 3);
+  for (const { status, replayed, problem } of refused) {
+    assert.deepEqual([status, replayed, problem], [422, null, "urn:postonce:problem:key-reused"]);
+  }
   await assertOneEffect(lab.server);
+  assert.deepEqual(await statesOfOnlyRecord(lab.server), ["in_progress", "completed"], "the record is untouched");
 });
 
 test("readiness_5_given_a_spent_budget_then_no_further_attempt_and_the_unknown_outcome_offers_the_check", async () => {
@@ -92,7 +119,9 @@ async function repeatRaw(lab, key, payload, count) {
   };
   const one = async () => {
     const answer = await fetch(`${lab.server.url}/orders`, { method: "POST", headers, body: JSON.stringify(payload) });
-    return answer.status;
+    const body = await answer.text();
+    const replayed = answer.headers.get("idempotent-replayed");
+    return { status: answer.status, replayed, body, problem: JSON.parse(body).type };
   };
   return Promise.all(Array.from({ length: count }, one));
 }
