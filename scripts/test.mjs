@@ -74,6 +74,7 @@ async function checkFormat() {
 async function checkTypes() {
   await run(npmTool("tsc"), ["-p", "tsconfig.json"]);
   await run(npmTool("tsc"), ["-p", "scripts/tsconfig.json"]);
+  await run(npmTool("tsc"), ["-p", "src/js/tsconfig.json"]);
 }
 
 async function checkLicences() {

@@ -14,11 +14,6 @@ impl<T> First<T> {
         Self(Rc::new(Cell::new(Some(value))))
     }
 
-    /// Another value, for whoever comes next.
-    pub(crate) fn put(&self, value: T) {
-        self.0.set(Some(value));
-    }
-
     /// The value, for the first caller only.
     pub(crate) fn take(&self) -> Option<T> {
         self.0.take()
@@ -32,15 +27,17 @@ impl<T> Clone for First<T> {
 }
 
 /// A function that may be called any number of times. Freed when JavaScript no longer reaches it.
-pub(crate) fn repeated(mut act: impl FnMut(JsValue) + 'static) -> JsValue {
-    answering(move |argument| {
-        act(argument);
-        JsValue::UNDEFINED
-    })
+pub(crate) fn repeated(act: impl FnMut(JsValue) + 'static) -> JsValue {
+    wrapped(Box::new(act))
 }
 
 /// A function whose first call acts and frees what it holds; later calls do nothing.
 pub(crate) fn once(act: impl FnOnce(JsValue) + 'static) -> JsValue {
+    guarded(Box::new(act))
+}
+
+// Both apart and of boxes, so that they are compiled once and not for every closure.
+fn guarded(act: Box<dyn FnOnce(JsValue)>) -> JsValue {
     let mut act = Some(act);
     repeated(move |argument| {
         if let Some(act) = act.take() {
@@ -49,8 +46,6 @@ pub(crate) fn once(act: impl FnOnce(JsValue) + 'static) -> JsValue {
     })
 }
 
-/// A function that answers its caller.
-pub(crate) fn answering(act: impl FnMut(JsValue) -> JsValue + 'static) -> JsValue {
-    let boxed: Box<dyn FnMut(JsValue) -> JsValue> = Box::new(act);
-    Closure::wrap_aborting(boxed).into_js_value()
+fn wrapped(act: Box<dyn FnMut(JsValue)>) -> JsValue {
+    Closure::wrap_aborting(act).into_js_value()
 }

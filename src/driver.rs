@@ -20,7 +20,7 @@ use crate::clock::now;
 use crate::fetch::{self, Outcome, Request};
 use crate::host::Host;
 use crate::journal::PersistReport;
-use crate::page::{Page, is_online, with_page};
+use crate::page::{Page, is_online, page};
 use crate::payload::{self, Payload, Unusable};
 use crate::tabs::{Drive, Hold};
 
@@ -33,7 +33,7 @@ pub(crate) struct Driver(Rc<Inner>);
 
 pub(crate) struct Inner {
     machine: RefCell<Machine>,
-    page: RefCell<Option<Rc<Page>>>,
+    page: Rc<Page>,
     host: Host,
     base: JsValue,
     origin: String,
@@ -65,7 +65,7 @@ impl Driver {
         let origin = ["postonce:clock:", &hash_hex(origin_of(&operation.url, &base).as_bytes())].concat();
         let driver = Self(Rc::new(Inner {
             machine: RefCell::new(Machine::new(operation, setting)),
-            page: RefCell::default(),
+            page: page(),
             host,
             base,
             origin,
@@ -79,18 +79,16 @@ impl Driver {
             kept: RefCell::default(),
             offered: RefCell::default(),
         }));
+        let page = &driver.0.page;
+        page.add(&driver);
+        let offset = page.journal.local_text(&driver.0.origin).and_then(|text| text.parse::<i64>().ok());
+        if let Some(offset) = offset {
+            driver.0.machine.borrow_mut().set_clock_offset(offset);
+        }
+        let slot = driver.0.machine.borrow().slot().clone();
         let started = driver.clone();
-        with_page(move |page| {
-            page.add(&started);
-            let offset = page.journal.local_text(&started.0.origin).and_then(|text| text.parse::<i64>().ok());
-            if let Some(offset) = offset {
-                started.0.machine.borrow_mut().set_clock_offset(offset);
-            }
-            started.0.page.replace(Some(Rc::clone(&page)));
-            let slot = started.0.machine.borrow().slot().clone();
-            page.journal.read(&slot, move |stored| {
-                started.dispatch(Event::Loaded { database: stored.database, local: stored.local });
-            });
+        page.journal.read(&slot, move |stored| {
+            started.dispatch(Event::Loaded { database: stored.database, local: stored.local });
         });
         driver
     }
@@ -141,9 +139,7 @@ impl Driver {
             Effect::Drive => self.drive(),
             Effect::Release => self.release(),
             Effect::Quarantine => {
-                if let Some(page) = self.page() {
-                    page.journal.quarantine(self.0.machine.borrow().slot());
-                }
+                self.0.page.journal.quarantine(self.0.machine.borrow().slot());
             }
             Effect::Keep(true) => {
                 if let Some(payload) = self.0.offered.take() {
@@ -162,10 +158,6 @@ impl Driver {
     /// Gives the drive lock back, if it is held.
     pub(crate) fn release(&self) {
         drop(self.0.hold.take());
-    }
-
-    fn page(&self) -> Option<Rc<Page>> {
-        self.0.page.borrow().clone()
     }
 
     fn reply(&self, all: bool, reply: &Reply) {
@@ -193,7 +185,7 @@ impl Driver {
 
     /// Tells the facade what a person sees now.
     fn announce(&self) {
-        let coordination = self.page().map_or("none", |page| page.tabs.coordination(&page.journal).name());
+        let coordination = self.0.page.tabs.coordination(&self.0.page.journal).name();
         let text = self.0.machine.borrow().snapshot(now(), coordination);
         self.0.host.changed(&text);
     }
@@ -215,7 +207,7 @@ impl Driver {
     /// Compares and sets under the slot lock; the report is fed while the lock is held, so that `fetch` is called
     /// inside it (R67, R68).
     fn persist(&self, ticket: Ticket, text: String, version: Version, expect: Option<Version>) {
-        let Some(page) = self.page() else { return };
+        let page = Rc::clone(&self.0.page);
         let driver = self.clone();
         let slot = self.0.machine.borrow().slot().clone();
         let lock = slot.lock_name();
@@ -250,7 +242,7 @@ impl Driver {
         let request = Request { url: &operation.url, method: operation.method.as_str(), payload: kept.as_ref() };
         let wire = fetch::header_object(headers, operation, &self.0.subject);
         let out = fetch::send(&self.0.host, &request, &wire, attempt, move |outcome| {
-            if report.page().is_some_and(|page| page.is_leaving()) {
+            if report.0.page.is_leaving() {
                 return;
             }
             report.keep_clock(|driver| {
@@ -274,7 +266,7 @@ impl Driver {
         let wire = fetch::header_object(headers, operation, &self.0.subject);
         let request = Request { url, method, payload: None };
         let out = fetch::send(&self.0.host, &request, &wire, 0, move |outcome| {
-            if report.page().is_some_and(|page| page.is_leaving()) {
+            if report.0.page.is_leaving() {
                 return;
             }
             report.dispatch(match outcome {
@@ -291,20 +283,18 @@ impl Driver {
         let before = self.0.machine.borrow().clock_offset();
         act(self);
         let after = self.0.machine.borrow().clock_offset();
-        if before != after
-            && let Some(page) = self.page()
-        {
+        if before != after {
             let mut text = String::new();
             if after < 0 {
                 text.push('-');
             }
             push_decimal(&mut text, after.unsigned_abs());
-            page.journal.set_local_text(&self.0.origin, &text);
+            self.0.page.journal.set_local_text(&self.0.origin, &text);
         }
     }
 
     fn drive(&self) {
-        let Some(page) = self.page() else { return };
+        let page = Rc::clone(&self.0.page);
         if self.0.hold.borrow().is_some() {
             return self.dispatch(Event::DriveGranted);
         }
@@ -323,7 +313,7 @@ impl Driver {
     /// Another tab wrote something; empty: anything may have changed (R72).
     pub(crate) fn hinted(&self, hash: &str) {
         let slot = self.0.machine.borrow().slot().clone();
-        let Some(page) = self.page() else { return };
+        let page = Rc::clone(&self.0.page);
         if !hash.is_empty() && hash != slot.hash() {
             return;
         }

@@ -16,6 +16,9 @@ extern "C" {
     #[wasm_bindgen(method, indexing_setter, catch)]
     fn set(this: &Object, name: &str, value: &JsValue) -> Result<(), JsValue>;
 
+    #[wasm_bindgen(method, js_name = call)]
+    fn call(this: &Object, receiver: &JsValue, argument: &JsValue);
+
     /// The host's timer; `ms` at most 2^31 - 1.
     #[wasm_bindgen(js_name = setTimeout)]
     pub(crate) fn set_timeout(act: &JsValue, ms: u32);
@@ -36,14 +39,14 @@ pub(crate) fn text(of: &JsValue, name: &str) -> Option<String> {
     get(of, name).as_string()
 }
 
+/// Calls a function.
+pub(crate) fn call(function: &JsValue, argument: &JsValue) {
+    function.unchecked_ref::<Object>().call(&JsValue::NULL, argument);
+}
+
 /// Sets the member. A host object that refuses is left as it is.
 pub(crate) fn set(of: &JsValue, name: &str, value: &JsValue) {
     let _ = of.unchecked_ref::<Object>().set(name, value);
-}
-
-/// Whether what was thrown is the exception of that name. Anything may be thrown, `undefined` included.
-pub(crate) fn is_named(thrown: &JsValue, name: &str) -> bool {
-    get(thrown, "name") == *name
 }
 
 /// Sets a text.

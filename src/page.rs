@@ -6,15 +6,14 @@ use std::rc::{Rc, Weak};
 use postonce_core::json::Writer;
 use postonce_core::key::Key;
 use postonce_core::machine::event::Event;
-use postonce_core::record::{self, Current, OpenEnding};
+use postonce_core::record::{self, OpenEnding};
 use postonce_core::time::Wall;
-use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::*;
 
 use crate::callback::repeated;
 use crate::driver::{Driver, Inner};
 use crate::journal::Journal;
-use crate::member::get;
+use crate::member::{call, get};
 use crate::tabs::Tabs;
 
 #[wasm_bindgen]
@@ -23,8 +22,9 @@ extern "C" {
     fn listen(event: &str, act: &JsValue);
     #[wasm_bindgen(js_namespace = document, js_name = addEventListener)]
     fn listen_to_document(event: &str, act: &JsValue);
-    #[wasm_bindgen(thread_local_v2, js_name = navigator)]
-    static NAVIGATOR: JsValue;
+    // The object itself: an import of a value would come with a cell for it.
+    #[wasm_bindgen(js_namespace = navigator, js_name = valueOf)]
+    fn navigator() -> JsValue;
 }
 
 /// One for each module instance, and there is one instance in a page.
@@ -36,38 +36,29 @@ pub(crate) struct Page {
     drivers: RefCell<Vec<Weak<Inner>>>,
 }
 
-type OnPage = Box<dyn FnOnce(Rc<Page>)>;
-
 thread_local! {
     static PAGE: RefCell<Option<Rc<Page>>> = const { RefCell::new(None) };
-    static WAITING: RefCell<Vec<OnPage>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls back with the page once its stores are open.
-pub(crate) fn with_page(act: impl FnOnce(Rc<Page>) + 'static) {
+/// The page, which begins to open its stores at the first call.
+pub(crate) fn page() -> Rc<Page> {
     if let Some(page) = PAGE.with_borrow(Clone::clone) {
-        return act(page);
+        return page;
     }
-    let first = WAITING.with_borrow_mut(|waiting| {
-        waiting.push(Box::new(act));
-        waiting.len() == 1
+    let page = Rc::new(Page {
+        journal: Journal::new(),
+        tabs: Tabs::new(),
+        leaving: Cell::new(false),
+        drivers: RefCell::default(),
     });
-    if first {
-        Journal::open(|journal| {
-            let page =
-                Rc::new(Page { journal, tabs: Tabs::new(), leaving: Cell::new(false), drivers: RefCell::default() });
-            page.listen();
-            PAGE.set(Some(Rc::clone(&page)));
-            for act in WAITING.take() {
-                act(Rc::clone(&page));
-            }
-        });
-    }
+    page.listen();
+    PAGE.set(Some(Rc::clone(&page)));
+    page
 }
 
 /// `navigator.onLine`; unknown counts as online (R37).
 pub(crate) fn is_online() -> bool {
-    NAVIGATOR.with(|navigator| get(navigator, "onLine") != JsValue::FALSE)
+    get(&navigator(), "onLine") != JsValue::FALSE
 }
 
 impl Page {
@@ -79,29 +70,36 @@ impl Page {
         self.drivers.borrow_mut().push(driver.downgrade());
     }
 
-    fn each(&self, act: impl Fn(Driver)) {
-        let drivers: Vec<Driver> = self.drivers.borrow().iter().filter_map(Driver::upgrade).collect();
-        for driver in drivers {
-            act(driver);
+    // `dyn`: compiled once, and not for every listener.
+    fn each(&self, act: &dyn Fn(&Driver)) {
+        let mut at = 0;
+        loop {
+            // Not borrowed while it acts: it may lead to another driver.
+            let next = self.drivers.borrow().get(at).cloned();
+            let Some(next) = next else { return };
+            if let Some(driver) = Driver::upgrade(&next) {
+                act(&driver);
+            }
+            at += 1;
         }
     }
 
     fn listen(self: &Rc<Self>) {
         let page = Rc::clone(self);
-        self.tabs.on_hint(move |hash| page.each(|driver| driver.hinted(hash)));
+        self.tabs.on_hint(move |hash| page.each(&|driver| driver.hinted(hash)));
 
         let page = Rc::clone(self);
         let hidden = repeated(move |event| {
             page.leaving.set(!get(&event, "persisted").is_truthy());
             // A held lock would keep the page out of the back/forward cache; the lease in the record still stands (R70).
-            page.each(|driver| driver.release());
+            page.each(&|driver| driver.release());
         });
         listen("pagehide", &hidden);
 
         let page = Rc::clone(self);
         let shown = repeated(move |_| {
             page.leaving.set(false);
-            page.each(|driver| {
+            page.each(&|driver| {
                 driver.hinted("");
                 driver.dispatch(Event::Timer);
                 driver.dispatch(Event::Shown);
@@ -111,26 +109,15 @@ impl Page {
         listen_to_document("visibilitychange", &shown);
 
         let page = Rc::clone(self);
-        let online = repeated(move |_| page.each(|driver| driver.dispatch(Event::Online(is_online()))));
+        let online = repeated(move |_| page.each(&|driver| driver.dispatch(Event::Online(is_online()))));
         listen("online", &online);
         listen("offline", &online);
     }
 }
 
-#[wasm_bindgen]
-extern "C" {
-    type Callback;
-    #[wasm_bindgen(method, js_name = call)]
-    fn call(this: &Callback, receiver: &JsValue, argument: &JsValue);
-}
-
 /// Calls `done` with the JSON of every open intent on this device (R88: ids are hashed).
 pub(crate) fn pending(done: JsValue) {
-    with_page(move |page| {
-        page.journal.pending(move |texts| {
-            done.unchecked_ref::<Callback>().call(&JsValue::NULL, &open_intents(&texts).into());
-        });
-    });
+    page().journal.pending(move |texts| call(&done, &open_intents(&texts).into()));
 }
 
 /// Reference and instant of each open intent among the stored records, as JSON.
@@ -144,11 +131,15 @@ fn open_intents(texts: &[String]) -> String {
     };
     for text in texts {
         let Ok(record) = record::read(text) else { continue };
-        if let Some(current) = record.current.filter(Current::is_open) {
+        if let Some(current) = &record.current
+            && current.is_open()
+        {
             put(&current.key, current.round_started);
         }
-        for open in record.open.iter().filter(|open| open.ending == OpenEnding::Unknown) {
-            put(&open.key, open.left_at);
+        for open in &record.open {
+            if open.ending == OpenEnding::Unknown {
+                put(&open.key, open.left_at);
+            }
         }
     }
     w.finish()

@@ -1,0 +1,283 @@
+// The stores, and nothing but their handling: what a text is worth, the module judges.
+
+/**
+ * What the module says of a text: it sets `version` unless the text is no record. Thrice eleven digits (each number plus
+ * 10^10, so that texts compare as versions do), then `+` for a later schema (R27) or `-` when nobody will ask for it (R87).
+ * @typedef {{ text: string, version: string }} Question
+ * @typedef {(question: Question) => void} Judge
+ * @typedef {{ slot: string, generation: number, round: number, rev: number, text: string }} Row
+ * @typedef {{
+ *   name: string,
+ *   opening?: Promise<IDBDatabase | undefined> | undefined,
+ *   database?: IDBDatabase | undefined,
+ * }} Journal
+ */
+
+/** Frozen for ever, like the shape of the key and all prefixes (R27). */
+const STORE = "intents";
+const PREFIX = "postonce:";
+const QUARANTINE = "quarantine:";
+const RECORD = /^postonce:[\da-f]{32}$/;
+
+/** An open that takes longer is not waited for: some engines are known to hang here. */
+const OPEN_MS_MAX = 2_000;
+
+/** How a persist ended, unless a text outran it; `reported` in src/journal.rs. */
+const DURABLE = 0;
+const WEAK = 1;
+const UNAVAILABLE = 2;
+const QUOTA = 3;
+const MISMATCH = 4;
+
+/** The same for all journals of a page. @type {Judge} */
+let answer;
+
+/** Begins to open the database of that name. @param {string} name @param {Judge} judge */
+export function open(name, judge) {
+  answer = judge;
+  /** @type {Journal} */
+  const journal = { name };
+  connect(journal);
+  return journal;
+}
+
+/** @param {Journal} journal @param {(journal: Journal) => void} done Called when it is open, or known not to open. */
+export async function opened(journal, done) {
+  await connect(journal);
+  done(journal);
+}
+
+/**
+ * Both copies of the slot as found; for an empty hash, the copy that counts of every slot.
+ * @param {Journal} journal @param {string} hash @param {(texts: (string | undefined)[]) => void} done
+ */
+export async function read(journal, hash, done) {
+  /** @type {Row[]} None when they cannot be read. */
+  const rows = await transact(journal, hash).catch(() => []);
+  if (hash) return done([highest(rows.map(textOf)), localText(PREFIX + hash)]);
+  /** @type {Map<string, string | undefined>} */
+  const found = new Map(localRecords());
+  for (const row of rows) {
+    if (RECORD.test(PREFIX + row.slot)) found.set(row.slot, highest([found.get(row.slot), textOf(row)]));
+  }
+  done([...found.values()]);
+}
+
+/**
+ * Compares and sets: one transaction awaited to its end, then the copy (R68). `expect` is empty for an empty slot.
+ * @param {Journal} journal @param {string} hash @param {string} text @param {string} version @param {string} expect
+ * @param {(report: number | string) => void} done
+ */
+export async function persist(journal, hash, text, version, expect, done) {
+  const [generation = 0, round, rev] = version.match(/.{11}/g)?.map((digits) => Number(digits) - 1e10) ?? [];
+  const name = PREFIX + hash;
+  /** @type {string | false | undefined} */
+  let outrun;
+  let fault = DURABLE;
+  try {
+    // A reservation is on its way long before the click, so it may wait for the disk; a click may not.
+    await transact(journal, hash, round ? "relaxed" : "strict", (rows, store) => {
+      outrun = rival([...rows.map(textOf), localText(name)], expect);
+      if (outrun !== false) return;
+      setAside(store, hash, rows);
+      for (const row of rows) if (row.generation < generation) store.delete([hash, row.generation]);
+      store.put({ slot: hash, generation, round, rev, text });
+    });
+  } catch (thrown) {
+    fault = faultOf(thrown);
+  }
+  const compared = outrun !== undefined;
+  if (!compared) {
+    if (journal.database) lose(journal);
+    // Other tabs are kept out by the slot lock alone (R67).
+    outrun = rival([localText(name)], expect);
+  }
+  if (typeof outrun === "string") return done(outrun);
+  const copied = putCopy(hash, text, version);
+  // Where the database took it, the copy is for a quick start only.
+  done(fault && (copied ? (compared ? fault : copied) : WEAK));
+}
+
+/** Moves what is no record out of the slot, in both stores (R85). @param {Journal} journal @param {string} hash */
+export function quarantine(journal, hash) {
+  setLocalAside(hash);
+  transact(journal, hash, "relaxed", (rows, store) => setAside(store, hash, rows)).catch(() => {});
+}
+
+/** `undefined` when there is none or the storage is blocked: its very getter may throw (R82). @param {string} name */
+export function localText(name) {
+  try {
+    return localStorage.getItem(name) ?? undefined;
+  } catch {}
+}
+
+/**
+ * Writes, reads back and compares (R84). With the quota full, own finished records make room, once (R83).
+ * @param {string} name @param {string} text
+ */
+export function putLocal(name, text) {
+  for (let pruned = false; ; pruned = true) {
+    try {
+      localStorage.setItem(name, text);
+      return localStorage.getItem(name) === text ? DURABLE : MISMATCH;
+    } catch (thrown) {
+      const fault = faultOf(thrown);
+      if (pruned || fault !== QUOTA) return fault;
+      prune();
+    }
+  }
+}
+
+/** @param {string} text */
+function judge(text) {
+  const question = { text, version: "" };
+  answer(question);
+  return question.version;
+}
+
+function prune() {
+  for (const [hash, text] of localRecords()) {
+    if (judge(text).endsWith("-")) localStorage.removeItem(PREFIX + hash);
+  }
+}
+
+/** Never fails: where it does not work or takes too long, there is no database (R82). @param {Journal} journal */
+function connect(journal) {
+  journal.opening ??= new Promise((resolve) => {
+    const giveUp = () => resolve(undefined);
+    try {
+      const request = indexedDB.open(journal.name, 1);
+      // Should it fail, the open succeeds without the store, and every transaction says so.
+      request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: ["slot", "generation"] });
+      request.onerror = request.onblocked = giveUp;
+      request.onsuccess = () => {
+        const database = request.result;
+        database.onversionchange = database.onclose = () => lose(journal);
+        // A late connection is welcome too: the higher version wins, whichever store holds it (R65).
+        journal.database = database;
+        journal.opening = Promise.resolve(database);
+        resolve(database);
+      };
+      setTimeout(giveUp, OPEN_MS_MAX);
+    } catch {
+      giveUp();
+    }
+  });
+  return journal.opening;
+}
+
+/** The next use opens it again. @param {Journal} journal */
+function lose(journal) {
+  journal.database?.close();
+  journal.database = journal.opening = undefined;
+}
+
+/**
+ * One transaction: reads the rows of the slot, or of all, and with a `durability` lets `act` write. Rejects unless it
+ * completes.
+ * @param {Journal} journal @param {string} hash @param {IDBTransactionDurability} [durability]
+ * @param {(rows: Row[], store: IDBObjectStore) => void} [act] @returns {Promise<Row[]>}
+ */
+async function transact(journal, hash, durability, act) {
+  const database = await connect(journal);
+  return new Promise((resolve, reject) => {
+    // Without a database this throws, which rejects like everything else here.
+    const transaction = /** @type {IDBDatabase} */ (database).transaction(STORE, act ? "readwrite" : "readonly", {
+      durability: durability ?? "default",
+    });
+    const store = transaction.objectStore(STORE);
+    // Every numeric generation of the slot: nothing of ours has another.
+    const request = store.getAll(hash ? IDBKeyRange.bound([hash, -Infinity], [hash, Infinity]) : null);
+    request.onsuccess = () => {
+      try {
+        act?.(request.result, store);
+      } catch {
+        transaction.abort();
+      }
+    };
+    transaction.oncomplete = () => resolve(request.result);
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+/** Empty when the row has none, which nobody takes for a record. @param {Row} row */
+function textOf(row) {
+  return String(row.text ?? "");
+}
+
+/**
+ * The copy that counts: the higher version wins, the first of equal ones, and any record over what is none (R65, R85).
+ * @param {(string | undefined)[]} texts
+ */
+function highest(texts) {
+  /** @type {string | undefined} */
+  let best;
+  for (const text of texts) {
+    if (text !== undefined && (best === undefined || versionOf(text) > versionOf(best))) best = text;
+  }
+  return best;
+}
+
+/** @param {string} text */
+function versionOf(text) {
+  return judge(text).replace("-", "");
+}
+
+/** The text that is stored instead of what was expected. @param {(string | undefined)[]} texts @param {string} expect */
+function rival(texts, expect) {
+  const best = highest(texts);
+  if (best === undefined) return expect ? "" : false;
+  return expect && versionOf(best) === expect ? false : best;
+}
+
+/** @param {IDBObjectStore} store @param {string} hash @param {Row[]} rows */
+function setAside(store, hash, rows) {
+  for (const row of rows) {
+    if (judge(textOf(row))) continue;
+    store.delete([hash, row.generation]);
+    store.put({ ...row, slot: QUARANTINE + hash });
+  }
+}
+
+/** @param {string} hash */
+function setLocalAside(hash) {
+  const name = PREFIX + hash;
+  const text = localText(name);
+  if (text === undefined || judge(text)) return;
+  try {
+    localStorage.removeItem(name);
+    // With the quota full, the room just freed may be short by the longer name: rather back than lost.
+    if (putLocal(PREFIX + QUARANTINE + hash, text)) putLocal(name, text);
+  } catch {}
+}
+
+/**
+ * Writes the copy, unless a newer one is there already: without locks a slower tab may come last (R65).
+ * @param {string} hash @param {string} text @param {string} version
+ */
+function putCopy(hash, text, version) {
+  setLocalAside(hash);
+  const name = PREFIX + hash;
+  const stored = localText(name);
+  if (stored !== undefined) {
+    const found = versionOf(stored);
+    if (!found || found.endsWith("+")) return MISMATCH;
+    if (found > version) return DURABLE;
+  }
+  return putLocal(name, text);
+}
+
+/** Hash and text of every record. @returns {[string, string][]} */
+function localRecords() {
+  try {
+    const names = Object.keys(localStorage).filter((name) => RECORD.test(name));
+    return names.map((name) => [name.slice(PREFIX.length), localText(name) ?? ""]);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {any} thrown Whatever: `undefined` can be thrown too. */
+function faultOf(thrown) {
+  return thrown?.name === "QuotaExceededError" ? QUOTA : UNAVAILABLE;
+}
