@@ -13,6 +13,11 @@ use postonce_core::time::Wall;
 use postonce_core::{http_date, retry_after};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
+#[path = "../vectors/shape.rs"]
+mod shape;
+#[path = "../vectors/verdicts.rs"]
+mod verdicts;
+
 wasm_bindgen_test_configure!(run_in_browser);
 
 const FINGERPRINTS: &str = include_str!("../vectors/fingerprint.json");
@@ -130,4 +135,10 @@ fn r125_given_sound_options_then_what_the_module_reads_is_what_was_written() {
         read += 1;
     }
     assert!(read >= 10, "the file was not cut short: {read}");
+}
+
+#[wasm_bindgen_test]
+fn r127_given_each_shared_answer_then_the_page_judges_as_the_table_says() {
+    let count = verdicts::check();
+    assert!(count >= 240, "the file was not cut short: {count}");
 }

@@ -124,7 +124,8 @@ const fn ambiguous(cause: Cause) -> Verdict {
 fn judge_success(answer: &Answer, operation: &Operation, key: &Key, body: Option<&Value>, now: Wall) -> Verdict {
     let tied = operation.echo_none || answer.is_tied_to(key);
     let text = match (answer.status, &answer.body) {
-        (202, _) => return Verdict::InProgress { after: answer.wait(body, now) },
+        // No 2xx states a wait that counts (R52): the status route will.
+        (202, _) => return Verdict::InProgress { after: None },
         (206, _) | (_, Body::Unreadable) => return ambiguous(Cause::Unreadable),
         (204 | 205, _) if operation.confirm_empty => String::new(),
         (204 | 205, _) => return ambiguous(Cause::Untied),
@@ -149,9 +150,7 @@ fn judge_refusal(answer: &Answer, operation: &Operation, key: &Key, body: Option
     let problem = read_problem(body);
     let server_now = || server_now(body);
     match (status, our_problem(&problem)) {
-        (401, _) => Verdict::Suspended(SuspendReason::SignedOut),
         (403, "wrong-subject") => Verdict::Suspended(SuspendReason::WrongSubject),
-        (408 | 425, _) => ambiguous(Cause::Status(status)),
         (409, "in-progress") => Verdict::InProgress { after: answer.wait(body, now) },
         (409, "uncertain") => {
             Verdict::Final { cause: Cause::Uncertain, why: UnknownReason::Uncertain, server_now: None }
@@ -164,31 +163,29 @@ fn judge_refusal(answer: &Answer, operation: &Operation, key: &Key, body: Option
         (412, "deadline-passed" | "clock-skew") => Verdict::ClockRefused { status, problem, server_now: server_now() },
         (422, "key-reused") => Verdict::KeyReused,
         (422, "token-refused") => Verdict::Refused { status, problem },
-        (429, _) => Verdict::NotRun { status, problem, after: answer.wait(body, now) },
-        _ => judge_domain_refusal(answer, operation, key, body, now, problem),
+        // The record's own answer outranks what its status or the dialect would say of an unrecorded one (R127).
+        _ if answer.marker().is_some() && answer.is_tied_to(key) => Verdict::Rejected { status, problem },
+        _ => judge_unrecorded_refusal(answer, operation, body, now, problem),
     }
 }
 
-/// A 4xx that is not one of ours: the dialect's own meaning first, then the record's marker (R24, R127).
-fn judge_domain_refusal(
+/// A 4xx that is neither one of ours nor on record (R24, R41).
+fn judge_unrecorded_refusal(
     answer: &Answer,
     operation: &Operation,
-    key: &Key,
     body: Option<&Value>,
     now: Wall,
     problem: Problem,
 ) -> Verdict {
     let status = answer.status;
-    match (operation.contract, status) {
-        (Some(Contract::Ietf | Contract::Bare), 409) => return Verdict::InProgress { after: answer.wait(body, now) },
-        (Some(Contract::Ietf), 422) => return Verdict::KeyReused,
-        _ => {}
-    }
-    let on_record = answer.marker().is_some() && answer.is_tied_to(key);
-    if on_record || operation.refusals_final {
-        Verdict::Rejected { status, problem }
-    } else {
-        Verdict::Refused { status, problem }
+    match (status, operation.contract) {
+        (401, _) => Verdict::Suspended(SuspendReason::SignedOut),
+        (408 | 425, _) => ambiguous(Cause::Status(status)),
+        (429, _) => Verdict::NotRun { status, problem, after: answer.wait(body, now) },
+        (409, Some(Contract::Ietf | Contract::Bare)) => Verdict::InProgress { after: answer.wait(body, now) },
+        (422, Some(Contract::Ietf)) => Verdict::KeyReused,
+        _ if operation.refusals_final => Verdict::Rejected { status, problem },
+        _ => Verdict::Refused { status, problem },
     }
 }
 
