@@ -13,6 +13,8 @@ use postonce_core::time::Wall;
 use postonce_core::{http_date, retry_after};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
+#[path = "../vectors/records.rs"]
+mod records;
 #[path = "../vectors/shape.rs"]
 mod shape;
 #[path = "../vectors/verdicts.rs"]
@@ -141,4 +143,10 @@ fn r125_given_sound_options_then_what_the_module_reads_is_what_was_written() {
 fn r127_given_each_shared_answer_then_the_page_judges_as_the_table_says() {
     let count = verdicts::check();
     assert!(count >= 240, "the file was not cut short: {count}");
+}
+
+#[wasm_bindgen_test]
+fn r85_given_each_shared_record_then_the_page_reads_it_as_stated_and_never_shows_idle_in_doubt() {
+    let count = records::check();
+    assert!(count >= 160, "the file was not cut short: {count}");
 }

@@ -99,8 +99,8 @@ fn refusal(name: &str, status: u16, problem: &Problem) -> Shape {
 
 fn doubt(name: &str, cause: Cause) -> Shape {
     let shape = Shape::named(name).text("cause", cause.name());
-    match cause {
-        Cause::Status(status) => shape.number("cause_status", Some(Millis(u64::from(status)))),
-        _ => shape,
+    if let Cause::Status(status) = cause {
+        return shape.number("cause_status", Some(Millis(u64::from(status))));
     }
+    shape
 }

@@ -351,6 +351,15 @@ impl Machine {
             | Activity::Inquiring(_)
             | Activity::Observing { .. } => NotSentReason::Deadline,
         };
+        self.close_round(now, why, unsent, fx);
+    }
+
+    /// Ends a round in which this attempt was not sent; an earlier one may have been (R54).
+    pub(super) fn end_round_unsent(&mut self, now: Now, why: NotSentReason, fx: &mut Effects) {
+        self.close_round(now, UnknownReason::Attempts, why, fx);
+    }
+
+    fn close_round(&mut self, now: Now, why: UnknownReason, unsent: NotSentReason, fx: &mut Effects) {
         let doubt = self.record.current.as_ref().map(|current| current.doubt).unwrap_or_default();
         match (doubt, self.last_refusal.clone()) {
             (Doubt::Possible { .. }, _) => self.rest(now, Phase::Unknown(why), fx),
@@ -358,12 +367,8 @@ impl Machine {
                 self.rest(now, Phase::Refused { status, kind: problem.kind.clone() }, fx);
                 self.shown = Some(State::Refused { status, problem });
             }
-            (Doubt::None, None) => self.end_round_unsent(now, unsent, fx),
+            (Doubt::None, None) => self.rest(now, Phase::NotSent(unsent), fx),
         }
-    }
-
-    pub(super) fn end_round_unsent(&mut self, now: Now, why: NotSentReason, fx: &mut Effects) {
-        self.rest(now, Phase::NotSent(why), fx);
     }
 
     /// A rough look at the server's clock from `Date`; fine enough to notice a wrong clock (R117).

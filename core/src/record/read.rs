@@ -98,13 +98,14 @@ fn read_current(value: &Value) -> Option<Current> {
     for item in value.get("remembered")?.as_array()? {
         remembered.push((owned(item, "n")?, owned(item, "v")?));
     }
+    let doubt = optional(value, "doubt", read_doubt)?.unwrap_or_default();
     Some(Current {
         key: read_key(value)?,
         digest: read_digest(value)?,
         reserved_at: Wall(number(value, "reserved_at")?),
         first_sent: Wall(number(value, "first_sent")?),
-        phase: read_phase(value)?,
-        doubt: optional(value, "doubt", read_doubt)?.unwrap_or_default(),
+        phase: honest(read_phase(value)?, doubt),
+        doubt,
         attempts: small(value, "attempts")?,
         round_started: Wall(number(value, "round_started")?),
         budget: Millis(number(value, "budget")?),
@@ -115,6 +116,16 @@ fn read_current(value: &Value) -> Option<Current> {
         checked_at: Wall(number(value, "checked_at")?),
         remembered,
     })
+}
+
+/// A phase that says "nothing ran" beside a doubt is a contradiction that no writer makes: the doubt counts (R21).
+fn honest(phase: Phase, doubt: Doubt) -> Phase {
+    match (phase, doubt) {
+        (Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_), Doubt::Possible { .. }) => {
+            Phase::Unknown(UnknownReason::DocumentLost)
+        }
+        (phase, Doubt::None | Doubt::Possible { .. }) => phase,
+    }
 }
 
 fn read_phase(value: &Value) -> Option<Phase> {

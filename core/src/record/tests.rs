@@ -60,8 +60,25 @@ fn phases() -> Vec<Phase> {
 fn r27_given_every_phase_when_written_and_read_then_it_is_the_same_record() {
     for phase in phases() {
         let mut record = full();
-        record.current.as_mut().unwrap().phase = phase;
+        let current = record.current.as_mut().unwrap();
+        if matches!(phase, Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_)) {
+            current.doubt = Doubt::None;
+        }
+        current.phase = phase;
         assert_eq!(read(&record.write()), Ok(record));
+    }
+}
+
+#[test]
+fn r21_given_a_phase_that_says_nothing_ran_beside_a_doubt_then_the_doubt_counts() {
+    for phase in
+        [Phase::Reserved, Phase::Refused { status: 400, kind: "".into() }, Phase::NotSent(NotSentReason::Offline)]
+    {
+        let mut record = full();
+        record.current.as_mut().unwrap().phase = phase;
+        let current = read(&record.write()).unwrap().current.unwrap();
+        assert_eq!(current.phase, Phase::Unknown(UnknownReason::DocumentLost));
+        assert_eq!(current.doubt, record.current.unwrap().doubt);
     }
 }
 

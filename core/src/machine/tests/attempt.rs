@@ -372,3 +372,17 @@ impl Plain for u64 {
         alloc::string::ToString::to_string(self)
     }
 }
+
+#[test]
+fn r54_given_a_store_that_fails_at_the_second_claim_then_what_the_first_attempt_left_decides_and_never_not_sent() {
+    let required = || OperationInput { persistence: Some("required".into()), ..order() };
+    let at = Now { mono: Mono(0), wall: Wall(START) };
+    for (first, state) in [(500, "unknown"), (429, "refused")] {
+        let mut desk = Desk::open(required(), Store::default(), "doc-a", at);
+        desk.submit("2");
+        desk.answer(status_only(first));
+        desk.store.fault = Some(StoreFault::Quota);
+        desk.run(7_000);
+        assert_eq!((desk.sent.len(), desk.state()), (1, state), "{first}");
+    }
+}
