@@ -8,7 +8,7 @@ use crate::json::Value;
 use crate::key::Key;
 use crate::machine::state::{Problem, SuspendReason};
 use crate::time::{Millis, Wall};
-use crate::verdict::{Answer, our_problem, read_problem};
+use crate::verdict::{Answer, ResponseKind, our_problem, read_problem};
 
 /// The intent an inquiry is about.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +86,11 @@ pub fn find(answer: &Answer, inquired: &Inquired<'_>, now: Wall) -> Finding {
     let body = answer.json();
     let body = body.as_ref();
     let unusable = Finding::Unusable { after: answer.wait(body, now) };
+    // Behind a redirect another route answered, perhaps to another method (R40).
+    match answer.kind {
+        ResponseKind::Readable => {}
+        ResponseKind::OpaqueRedirect | ResponseKind::Redirected { .. } => return unusable,
+    }
     match answer.status {
         200 => {}
         401 => return Finding::Suspended(SuspendReason::SignedOut),

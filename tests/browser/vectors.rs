@@ -17,6 +17,8 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 mod records;
 #[path = "../vectors/shape.rs"]
 mod shape;
+#[path = "../vectors/status.rs"]
+mod status;
 #[path = "../vectors/verdicts.rs"]
 mod verdicts;
 
@@ -149,4 +151,16 @@ fn r127_given_each_shared_answer_then_the_page_judges_as_the_table_says() {
 fn r85_given_each_shared_record_then_the_page_reads_it_as_stated_and_never_shows_idle_in_doubt() {
     let count = records::check();
     assert!(count >= 160, "the file was not cut short: {count}");
+}
+
+#[wasm_bindgen_test]
+fn r61_given_each_shared_status_answer_then_only_a_tied_fence_proves_not_applied() {
+    let count = status::check();
+    assert!(count >= 70, "the file was not cut short: {count}");
+}
+
+#[wasm_bindgen_test]
+fn r41_given_each_shared_problem_body_then_only_a_type_of_ours_is_our_answer() {
+    let count = status::check_problems();
+    assert!(count >= 35, "the file was not cut short: {count}");
 }

@@ -13,6 +13,11 @@ impl Shape {
         Self(vec![("is", Value::String(name.to_owned()))])
     }
 
+    /// A shape without an `is`.
+    pub(crate) fn empty() -> Self {
+        Self(Vec::new())
+    }
+
     /// A text that always stands.
     pub(crate) fn text(mut self, name: &'static str, text: &str) -> Self {
         self.0.push((name, Value::String(text.to_owned())));
