@@ -289,4 +289,18 @@ mod tests {
         assert!(!round.fits(after(1_000, 0), Millis(u64::MAX), ATTEMPT_MINIMUM));
         assert!(!round.fits(after(8_000, 0), Millis::ZERO, Millis::ZERO));
     }
+
+    #[test]
+    fn r29_given_the_limits_then_they_are_the_published_ones() {
+        assert_eq!((BUDGET_DEFAULT, BUDGET_MAX), (Millis(8_000), Millis(600_000)));
+        assert_eq!((ECHO_WINDOW, RETENTION), (Millis(86_400_000), Millis(86_400_000)));
+        assert_eq!((RETENTION_MAX, SKEW), (Millis(315_619_200_000), Millis(300_000)));
+        assert_eq!(TIMER_MAX, Millis(2_147_483_647));
+    }
+
+    #[test]
+    fn f28_given_a_reload_at_the_very_instant_of_the_start_then_the_whole_budget_is_left() {
+        let round = Round::resume(START, BUDGET, START.wall, Millis::ZERO);
+        assert_eq!((round.remaining(START), round.deadline()), (BUDGET, START.wall.plus(BUDGET)));
+    }
 }

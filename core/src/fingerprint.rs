@@ -218,4 +218,25 @@ mod tests {
     fn r88_given_canonical_bytes_when_they_are_debug_printed_then_no_value_shows() {
         assert_eq!(format!("{:?}", Canonical(b"secret".to_vec())), "Canonical(6)");
     }
+
+    #[test]
+    fn r12_given_an_error_when_it_is_printed_then_its_stable_name_shows() {
+        let error = FingerprintError::NumberOutOfRange { at: "/amount".into() };
+        assert_eq!(format!("{error}"), "number_out_of_range");
+        assert_eq!(format!("{}", FingerprintError::Json(JsonError::TooDeep)), "too_deep");
+    }
+
+    #[test]
+    fn r12_given_a_value_built_by_hand_beyond_the_depth_limit_then_refused_never_recursed_into() {
+        use crate::json::{DEPTH_MAX, Value};
+        let target = Target { operation: "o", method: "POST", path: &[], query: &[] };
+        let nested = |levels: usize, wrap: fn(Value) -> Value| (0..levels).fold(Value::Null, |inner, _| wrap(inner));
+        let wraps: [fn(Value) -> Value; 2] =
+            [|inner| Value::Object(alloc::vec![("a".into(), inner)]), |inner| Value::Array(alloc::vec![inner])];
+        for wrap in wraps {
+            assert!(canonical_value(&target, &nested(DEPTH_MAX, wrap), &[], ecmascript_lexeme).is_ok());
+            let beyond = canonical_value(&target, &nested(DEPTH_MAX + 1, wrap), &[], ecmascript_lexeme);
+            assert_eq!(beyond, Err(FingerprintError::Json(JsonError::TooDeep)));
+        }
+    }
 }

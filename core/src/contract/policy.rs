@@ -123,3 +123,15 @@ pub(super) enum Age {
     /// Nothing was said and records are purged.
     Unstated,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r116_given_the_defaults_then_they_are_the_published_numbers() {
+        let policy = Policy::default();
+        assert_eq!((policy.retention, policy.skew), (Millis(86_400_000), Millis(300_000)));
+        assert_eq!((policy.lease, policy.retry_after), (Millis(30_000), Millis(1_000)));
+    }
+}

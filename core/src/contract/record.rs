@@ -193,3 +193,20 @@ pub fn recovery(claim: &Claim, class: RecoveryClass, now: Wall) -> Option<Recove
         (Phase::Started { .. }, RecoveryClass::DownstreamIdempotent { .. } | RecoveryClass::None) => Recovery::Doubt,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r118_given_every_state_then_its_name_is_the_contracts_and_reads_back() {
+        let names = ["in_progress", "completed", "rejected", "uncertain", "fenced", "expired", "not_found"];
+        assert_eq!(StateName::ALL.map(StateName::as_str), names);
+        for state in StateName::ALL {
+            assert_eq!(StateName::parse(state.as_str()), Some(state));
+        }
+        for foreign in ["", "Fenced", "fenced ", "done"] {
+            assert_eq!(StateName::parse(foreign), None, "{foreign}");
+        }
+    }
+}
