@@ -41,8 +41,9 @@ pub(crate) struct Inner {
     events: RefCell<Vec<Event>>,
     busy: Cell<bool>,
     changed: Cell<bool>,
-    /// The request that `Abort` ends.
+    /// The attempt and the inquiry that `Abort` ends: an inquiry about an intent left open may run beside an attempt.
     out: RefCell<Option<AbortController>>,
+    asking: RefCell<Option<AbortController>>,
     timer: RefCell<Option<Timeout>>,
     hold: RefCell<Option<Hold>>,
     kept: RefCell<Option<Payload>>,
@@ -74,6 +75,7 @@ impl Driver {
             busy: Cell::default(),
             changed: Cell::default(),
             out: RefCell::default(),
+            asking: RefCell::default(),
             timer: RefCell::default(),
             hold: RefCell::default(),
             kept: RefCell::default(),
@@ -127,10 +129,12 @@ impl Driver {
 
     fn perform(&self, effect: Effect) {
         match effect {
-            Effect::Persist { ticket, text, version, expect } => self.persist(ticket, text, version, expect),
+            Effect::Persist { ticket, text, version, expect, aside } => {
+                self.persist(ticket, text, version, expect, aside);
+            }
             Effect::Send { headers, attempt, .. } => self.send(&headers, attempt),
             Effect::Abort => {
-                if let Some(out) = self.0.out.take() {
+                for out in [self.0.out.take(), self.0.asking.take()].into_iter().flatten() {
                     out.abort();
                 }
             }
@@ -138,9 +142,6 @@ impl Driver {
             Effect::Fence { ticket, headers, .. } => self.inquire("DELETE", ticket, &headers),
             Effect::Drive => self.drive(),
             Effect::Release => self.release(),
-            Effect::Quarantine => {
-                self.0.page.journal.quarantine(self.0.machine.borrow().slot());
-            }
             Effect::Keep(true) => {
                 if let Some(payload) = self.0.offered.take() {
                     self.0.kept.replace(Some(payload));
@@ -206,7 +207,7 @@ impl Driver {
 
     /// Compares and sets under the slot lock; the report is fed while the lock is held, so that `fetch` is called
     /// inside it (R67, R68).
-    fn persist(&self, ticket: Ticket, text: String, version: Version, expect: Option<Version>) {
+    fn persist(&self, ticket: Ticket, text: String, version: Version, expect: Option<Version>, aside: bool) {
         let page = Rc::clone(&self.0.page);
         let driver = self.clone();
         let slot = self.0.machine.borrow().slot().clone();
@@ -214,7 +215,7 @@ impl Driver {
         let shared = Rc::clone(&page);
         let work: First<Box<dyn FnOnce(Option<Hold>)>> = First::new(Box::new(move |hold| {
             let after = Rc::clone(&shared);
-            shared.journal.persist(&slot.clone(), text, version, expect, move |report| {
+            shared.journal.persist(&slot.clone(), text, version, expect, aside, move |report| {
                 driver.dispatch(match report {
                     PersistReport::Done(durability) => Event::Persisted(ticket, durability),
                     PersistReport::Outrun(text) => Event::Outrun(ticket, text),
@@ -275,7 +276,7 @@ impl Driver {
             });
         });
         drop(machine);
-        self.0.out.replace(out);
+        self.0.asking.replace(out);
     }
 
     /// Keeps what was learnt of the server's clock for later documents (R117).
@@ -305,8 +306,9 @@ impl Driver {
                 driver.0.hold.replace(Some(hold));
                 driver.dispatch(Event::DriveGranted);
             }
+            Drive::Busy => driver.dispatch(Event::DriveBusy),
             // Without locks the lease in the record decides.
-            Drive::Busy | Drive::Unsupported => driver.dispatch(Event::DriveBusy),
+            Drive::Unsupported => {}
         });
     }
 

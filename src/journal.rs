@@ -22,8 +22,7 @@ extern "C" {
     fn open(name: &str, judge: &JsValue) -> JsValue;
     fn opened(journal: &JsValue, done: &JsValue);
     fn read(journal: &JsValue, hash: &str, done: &JsValue);
-    fn persist(journal: &JsValue, hash: &str, text: &str, version: &str, expect: &str, done: &JsValue);
-    fn quarantine(journal: &JsValue, hash: &str);
+    fn persist(journal: &JsValue, hash: &str, text: &str, version: &str, expect: &str, aside: bool, done: &JsValue);
     #[wasm_bindgen(js_name = localText)]
     fn local_text(name: &str) -> JsValue;
     #[wasm_bindgen(js_name = putLocal)]
@@ -102,9 +101,9 @@ impl Journal {
     }
 
     /// Writes `text` if what is stored is of the version `expect` (`None`: nothing is stored). The higher of both
-    /// stores counts (R65). In IndexedDB this is one transaction awaited to its end, strict for a reservation
-    /// (`round` 0); then the copy follows (R68, R84). A text that is no record is only replaced, and kept aside, where
-    /// the other store has a sound one; alone it counts as another record (R85).
+    /// stores counts (R65). In IndexedDB this is one transaction awaited to its end, strict for a key that is
+    /// not stored yet; then the copy follows (R68, R84). A text that is no record is only replaced, and kept aside, where
+    /// the other store has a sound one; alone it counts as another record, except with `aside` (R85).
     #[allow(clippy::needless_pass_by_value, reason = "the text is of no more use to whoever persists it")]
     pub fn persist(
         &self,
@@ -112,17 +111,12 @@ impl Journal {
         text: String,
         version: Version,
         expect: Option<Version>,
+        aside: bool,
         done: impl FnOnce(PersistReport) + 'static,
     ) {
         let expect = expect.map(ordered).unwrap_or_default();
         let done = once(move |report| done(reported(&report)));
-        persist(&self.0, slot.hash(), &text, &ordered(version), &expect, &done);
-    }
-
-    /// Moves what cannot be read out of the slot, in both stores, to a name of its own. A sound or newer record stays
-    /// (R85, R27). A persist called afterwards finds the slot without it.
-    pub fn quarantine(&self, slot: &Slot) {
-        quarantine(&self.0, slot.hash());
+        persist(&self.0, slot.hash(), &text, &ordered(version), &expect, aside, &done);
     }
 
     /// The text under a name of `localStorage`; `None` when there is none or the storage is blocked.
@@ -189,7 +183,7 @@ fn is_spent(record: &Record) -> bool {
 fn ordered(version: Version) -> String {
     const ELEVEN_DIGITS: u64 = 10_000_000_000;
     let mut text = String::new();
-    for number in [version.generation, version.round, version.rev] {
+    for number in [version.generation, version.round, version.rev, version.writer] {
         push_decimal(&mut text, ELEVEN_DIGITS + u64::from(number));
     }
     text

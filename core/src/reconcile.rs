@@ -71,6 +71,11 @@ pub enum Finding {
     Expired,
     /// No record now; a late copy can still arrive (R59).
     NotFound,
+    /// Our clock is wrong (412 `clock-skew`): nothing was read or written (R117).
+    ClockSkew {
+        /// The server's clock.
+        server_now: Option<Wall>,
+    },
     /// The subject must sign in again (R62).
     Suspended(SuspendReason),
     /// Not an answer to what was asked: a failure, a login page, another subject's echo.
@@ -96,6 +101,10 @@ pub fn find(answer: &Answer, inquired: &Inquired<'_>, now: Wall) -> Finding {
         401 => return Finding::Suspended(SuspendReason::SignedOut),
         403 if our_problem(&read_problem(body)) == "wrong-subject" => {
             return Finding::Suspended(SuspendReason::WrongSubject);
+        }
+        412 if our_problem(&read_problem(body)) == "clock-skew" => {
+            let server_now = body.and_then(|problem| problem.get("now")?.as_u64()).map(Wall);
+            return Finding::ClockSkew { server_now };
         }
         _ => return unusable,
     }

@@ -34,6 +34,9 @@ pub struct Version {
     pub round: u32,
     /// Rises with every write.
     pub rev: u32,
+    /// Who wrote: two documents that count on from the same copy reach the same three numbers, and a compare and set must
+    /// not take one's record for the other's (R68). Zero where an older version wrote.
+    pub writer: u32,
 }
 
 /// Where the current intent stands, as stored. `Sending` is the write-ahead mark: whoever finds it is in doubt (R19).

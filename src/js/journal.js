@@ -1,7 +1,7 @@
 // The stores, and nothing but their handling: what a text is worth, the module judges.
 
 /**
- * What the module says of a text: it sets `version` unless the text is no record. Thrice eleven digits (each number plus
+ * What the module says of a text: it sets `version` unless the text is no record. Four times eleven digits (each number plus
  * 10^10, so that texts compare as versions do), then `+` for a later schema (R27) or `-` when nobody will ask for it (R87).
  * @typedef {{ text: string, version: string }} Question
  * @typedef {(question: Question) => void} Judge
@@ -64,20 +64,23 @@ export async function read(journal, hash, done) {
 }
 
 /**
- * Compares and sets: one transaction awaited to its end, then the copy (R68). `expect` is empty for an empty slot.
+ * Compares and sets: one transaction awaited to its end, then the copy (R68). `expect` is empty for an empty slot;
+ * with `aside` a text that is no record counts as none, and is kept out of the way (R85).
  * @param {Journal} journal @param {string} hash @param {string} text @param {string} version @param {string} expect
- * @param {(report: number | string) => void} done
+ * @param {boolean} aside @param {(report: number | string) => void} done
  */
-export async function persist(journal, hash, text, version, expect, done) {
+export async function persist(journal, hash, text, version, expect, aside, done) {
   const [generation = 0, round, rev] = version.match(/.{11}/g)?.map((digits) => Number(digits) - 1e10) ?? [];
   const name = PREFIX + hash;
   /** @type {string | false | undefined} */
   let outrun;
   let fault = DURABLE;
   try {
-    // A reservation is on its way long before the click, so it may wait for the disk; a click may not.
-    await transact(journal, hash, round ? "relaxed" : "strict", (rows, store) => {
-      outrun = rival([...rows.map(textOf), localText(name)], expect);
+    // A key that was never stored waits for the disk: else a power loss would forget it (R121). As a rule that is a
+    // reservation, long before the click; what a click adds to a stored key does not wait.
+    const known = expect.startsWith(version.slice(0, 11));
+    await transact(journal, hash, known ? "relaxed" : "strict", (rows, store) => {
+      outrun = rival([...rows.map(textOf), localText(name)], expect, aside);
       if (outrun !== false) return;
       setAside(store, hash, rows);
       for (const row of rows) if (row.generation < generation) store.delete([hash, row.generation]);
@@ -90,18 +93,12 @@ export async function persist(journal, hash, text, version, expect, done) {
   if (!compared) {
     if (journal.database) lose(journal);
     // Other tabs are kept out by the slot lock alone (R67).
-    outrun = rival([localText(name)], expect);
+    outrun = rival([localText(name)], expect, aside);
   }
   if (typeof outrun === "string") return done(outrun);
   const copied = putCopy(hash, text, version);
   // Where the database took it, the copy is for a quick start only.
   done(fault && (copied ? (compared ? fault : copied) : WEAK));
-}
-
-/** Moves what is no record out of the slot, in both stores (R85). @param {Journal} journal @param {string} hash */
-export function quarantine(journal, hash) {
-  setLocalAside(hash);
-  transact(journal, hash, "relaxed", (rows, store) => setAside(store, hash, rows)).catch(() => {});
 }
 
 /** `undefined` when there is none or the storage is blocked: its very getter may throw (R82). @param {string} name */
@@ -223,9 +220,12 @@ function versionOf(text) {
   return judge(text).replace("-", "");
 }
 
-/** The text that is stored instead of what was expected. @param {(string | undefined)[]} texts @param {string} expect */
-function rival(texts, expect) {
-  const best = highest(texts);
+/**
+ * The text that is stored instead of what was expected.
+ * @param {(string | undefined)[]} texts @param {string} expect @param {boolean} aside Texts that are no record do not count.
+ */
+function rival(texts, expect, aside) {
+  const best = highest(aside ? texts.filter((text) => text && judge(text)) : texts);
   if (best === undefined) return expect ? "" : false;
   return expect && versionOf(best) === expect ? false : best;
 }

@@ -87,7 +87,7 @@ fn slot(name: &str) -> Slot {
 }
 
 fn version(generation: u32, round: u32, rev: u32) -> Version {
-    Version { generation, round, rev }
+    Version { generation, round, rev, writer: 0 }
 }
 
 /// A record with a key in use; `mark` makes the text one of a kind.
@@ -108,7 +108,12 @@ async fn open() -> Journal {
 }
 
 async fn persist(journal: &Journal, slot: &Slot, text: &str, new: Version, expect: Option<Version>) -> PersistReport {
-    eventually(|done| journal.persist(slot, text.into(), new, expect, done)).await
+    eventually(|done| journal.persist(slot, text.into(), new, expect, false, done)).await
+}
+
+/// The person was told and goes on: what cannot be read is moved aside.
+async fn persist_aside(journal: &Journal, slot: &Slot, text: &str, new: Version) -> PersistReport {
+    eventually(|done| journal.persist(slot, text.into(), new, None, true, done)).await
 }
 
 async fn read(journal: &Journal, slot: &Slot) -> Stored {
@@ -151,7 +156,7 @@ async fn r68_given_two_interleaved_claims_then_exactly_one_wins_and_both_know_it
     let (first, second) = (live(version(1, 1, 1), "first"), live(version(1, 1, 1), "second"));
     let reported = Rc::new(Cell::new(None));
     let report = Rc::clone(&reported);
-    one.persist(&slot, first.clone(), version(1, 1, 1), None, move |ended| report.set(Some(ended)));
+    one.persist(&slot, first.clone(), version(1, 1, 1), None, false, move |ended| report.set(Some(ended)));
     let loser = persist(&other, &slot, &second, version(1, 1, 1), None).await;
     assert_eq!(reported.take(), Some(DURABLE));
     assert_eq!(loser, PersistReport::Outrun(first.clone()), "never two winners");
@@ -176,8 +181,7 @@ async fn r85_given_an_entry_that_is_no_record_then_it_is_never_overwritten_but_m
     assert_eq!(report, PersistReport::Outrun("{\"schema\":1".into()));
     assert_eq!(entries(slot.hash()).await, "1:{\"schema\":1", "never overwritten unasked");
 
-    journal.quarantine(&slot);
-    assert_eq!(persist(&journal, &slot, &text, version(1, 0, 1), None).await, DURABLE);
+    assert_eq!(persist_aside(&journal, &slot, &text, version(1, 0, 1)).await, DURABLE);
     assert_eq!(read(&journal, &slot).await, both(&text));
     let aside = String::from("quarantine:") + slot.hash();
     assert_eq!(entries(&aside).await, "1:{\"schema\":1", "kept where it can be looked at");
@@ -192,8 +196,7 @@ async fn r85_given_a_local_text_that_is_no_record_then_it_is_never_overwritten_b
     assert_eq!(report, PersistReport::Outrun("hello".into()));
     assert_eq!(read(&journal, &slot).await, Stored { database: None, local: Some("hello".into()) });
 
-    journal.quarantine(&slot);
-    assert_eq!(persist(&journal, &slot, &text, version(1, 0, 1), None).await, DURABLE);
+    assert_eq!(persist_aside(&journal, &slot, &text, version(1, 0, 1)).await, DURABLE);
     assert_eq!(local_text(&(String::from("postonce:quarantine:") + slot.hash())), "hello");
 }
 
@@ -209,12 +212,25 @@ async fn r85_given_one_spoilt_copy_then_the_sound_one_counts_and_the_spoilt_one_
 }
 
 #[wasm_bindgen_test]
-async fn r85_given_a_quarantine_then_a_sound_copy_is_never_moved() {
+async fn r85_given_a_write_that_moves_aside_then_a_sound_copy_is_never_moved_or_overwritten() {
     let (journal, slot) = (open().await, slot("sound"));
     let text = live(version(1, 1, 1), "a");
     persist(&journal, &slot, &text, version(1, 1, 1), None).await;
-    journal.quarantine(&slot);
+    let report = persist_aside(&journal, &slot, &live(version(1, 0, 1), "b"), version(1, 0, 1)).await;
+    assert_eq!(report, PersistReport::Outrun(text.clone()));
     assert_eq!(read(&journal, &slot).await, both(&text));
+}
+
+#[wasm_bindgen_test]
+async fn r68_given_two_writers_that_counted_to_the_same_version_then_one_never_passes_for_the_other() {
+    let (journal, slot) = (open().await, slot("two-writers"));
+    let by = |writer| Version { writer, ..version(1, 1, 1) };
+    let theirs = live(by(7), "theirs");
+    persist(&journal, &slot, &theirs, by(7), None).await;
+    let next = Version { rev: 2, ..by(9) };
+    let report = persist(&journal, &slot, &live(next, "ours"), next, Some(by(9))).await;
+    assert_eq!(report, PersistReport::Outrun(theirs.clone()));
+    assert_eq!(read(&journal, &slot).await, both(&theirs));
 }
 
 #[wasm_bindgen_test]
@@ -222,7 +238,8 @@ async fn r27_given_a_record_of_a_newer_schema_then_it_is_never_overwritten_or_mo
     let (journal, slot) = (open().await, slot("newer"));
     let newer = "{\"schema\":99,\"generation\":1,\"round\":1,\"rev\":1}";
     called_back(|done| put_entry(slot.hash(), 1, newer, done)).await;
-    journal.quarantine(&slot);
+    let aside = persist_aside(&journal, &slot, &live(version(1, 1, 2), "old"), version(1, 1, 2)).await;
+    assert_eq!(aside, PersistReport::Outrun(newer.into()));
     for expect in [None, Some(version(1, 1, 1))] {
         let report = persist(&journal, &slot, &live(version(1, 1, 2), "old"), version(1, 1, 2), expect).await;
         assert_eq!(report, PersistReport::Outrun(newer.into()));

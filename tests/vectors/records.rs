@@ -42,7 +42,7 @@ fn read_shape(text: &str) -> Shape {
     }
 }
 
-fn versioned(is: &str, Version { generation, round, rev }: Version) -> Shape {
+fn versioned(is: &str, Version { generation, round, rev, writer: _ }: Version) -> Shape {
     let number = |number: u32| Some(Millis(u64::from(number)));
     Shape::named(is).number("generation", number(generation)).number("round", number(round)).number("rev", number(rev))
 }

@@ -66,6 +66,9 @@ fn shape(finding: &Finding) -> Shape {
         Finding::Fenced => Shape::named("fenced"),
         Finding::Expired => Shape::named("expired"),
         Finding::NotFound => Shape::named("not_found"),
+        Finding::ClockSkew { server_now } => {
+            Shape::named("clock_skew").number("now", server_now.map(|at| Millis(at.0)))
+        }
         Finding::Suspended(why) => Shape::named("suspended").text("why", why.name()),
         Finding::Unusable { after } => Shape::named("unusable").number("after_ms", *after),
     }

@@ -20,6 +20,7 @@ pub struct Policy {
     /// Whether the intended subject must travel with the request (R123).
     pub subject: SubjectRule,
     /// Keys first sent before this instant may have lost their record in a failover (R116); `None` is the normal case.
+    /// Set it to the failover plus [`skew`](Self::skew): a client whose clock is ahead dates its keys that much too late.
     pub floor: Option<Wall>,
 }
 

@@ -292,9 +292,11 @@ impl Machine {
 
     pub(super) fn wait(&mut self, now: Now, delay: Millis, why: WaitReason, then: Then, fx: &mut Effects) {
         let until_wall = now.wall.plus(delay);
+        // Offline it looks again and again without writing: the lease has to cover all of that (R70).
+        let leased = if why == WaitReason::Offline { self.round.remaining(now) } else { delay };
         if let Some(current) = &mut self.record.current {
             current.phase = Phase::Waiting;
-            current.lease_until = until_wall.plus(GRACE);
+            current.lease_until = now.wall.plus(leased).plus(GRACE);
             current.elapsed = self.round.elapsed(now);
         }
         self.activity = Activity::Waiting { until: now.mono.plus(delay), until_wall, why, then };
@@ -383,8 +385,10 @@ impl Machine {
         }
     }
 
-    /// Takes the server's word for the time, once a round; first-sent stays the reservation's instant.
-    fn correct_clock(&mut self, now: Now, server_now: Option<Wall>) -> bool {
+    /// Takes the server's word for the time, once a round. First-sent becomes the reservation's instant by the corrected
+    /// clock and never later than now; where an attempt may have run it is never made younger, or a purged key would pass
+    /// for a new one (R116).
+    pub(super) fn correct_clock(&mut self, now: Now, server_now: Option<Wall>) -> bool {
         let Some(server_now) = server_now else { return false };
         if self.clock_corrected {
             return false;
@@ -392,7 +396,11 @@ impl Machine {
         self.clock_corrected = true;
         self.setting.clock_offset = difference(server_now, now.wall);
         if let Some(current) = &mut self.record.current {
-            current.first_sent = Wall(current.reserved_at.0.saturating_add_signed(self.setting.clock_offset));
+            let reserved = Wall(current.reserved_at.0.saturating_add_signed(self.setting.clock_offset)).min(server_now);
+            current.first_sent = match current.doubt {
+                Doubt::None => reserved,
+                Doubt::Possible { .. } => reserved.min(current.first_sent),
+            };
         }
         true
     }

@@ -78,6 +78,9 @@ pub enum Effect {
         version: Version,
         /// What must be stored now for the write to happen; `None`: nothing.
         expect: Option<Version>,
+        /// A text that cannot be read counts as nothing: in the same transaction it is moved out of the way, to where it
+        /// can still be looked at (R85).
+        aside: bool,
     },
     /// Call `fetch` with the snapshot's bytes and these headers; abort after `cap`.
     Send {
@@ -112,8 +115,6 @@ pub enum Effect {
     Drive,
     /// Give the drive lock back.
     Release,
-    /// Move what cannot be read out of the way, where it can still be looked at; the slot is empty then (R85).
-    Quarantine,
     /// Take the snapshot as this intent's payload (`true`), or drop the one held (`false`).
     Keep(bool),
     /// The snapshot changed: tell the subscribers and the other tabs.

@@ -31,9 +31,14 @@ impl Machine {
         }
         let Some(current) = &self.record.current else { return self.open_generation(now, fx) };
         if !current.is_open() {
-            // Nothing ran under this key and it carries nothing: it serves the new wish (R24).
+            let too_old = self.is_too_old(now, current.reserved_at);
             self.wish = None;
             fx.push(Effect::Keep(false));
+            if too_old && self.operation.can_fence() {
+                // The server may have forgotten it: replaced as at a submit (R28, R121).
+                return self.inquire(now, Purpose::Renew, fx);
+            }
+            // Nothing ran under this key and it carries nothing: it serves the new wish (R24).
             self.rest(now, Phase::Reserved, fx);
             return;
         }
@@ -60,7 +65,7 @@ impl Machine {
     fn start_over(&mut self, now: Now, fx: &mut Effects) {
         self.read_only = None;
         self.stored = None;
-        fx.push(Effect::Quarantine);
+        self.aside = true;
         self.open_generation(now, fx);
     }
 
@@ -112,10 +117,15 @@ impl Machine {
 
     /// Stays open and blocks until somebody decides (R128).
     pub(super) fn on_hand_over(&mut self, now: Now, fx: &mut Effects) {
-        if self.read_only.is_some() || self.inert || !self.may_ask() {
+        if self.read_only.is_some() || self.inert || !self.may_hand_over() {
             return Self::decline(Declined::NotNow, fx);
         }
         self.rest(now, Phase::Unknown(UnknownReason::HandedOver), fx);
+    }
+
+    /// Only what may have happened is worth a person's time (R54, R128).
+    pub(super) fn may_hand_over(&self) -> bool {
+        self.may_ask() && self.is_doubtful()
     }
 
     /// A person ends what was handed over, or what no machine can check (R125, R128).

@@ -242,15 +242,44 @@ impl Machine {
                 self.found_other_payload(now, inquiry.purpose, stored, first_seen, fx);
             }
             Finding::Suspended(why) => self.rest(now, Phase::Suspended(why), fx),
+            // The same key goes out and is told the same: then the answer is about what was sent.
+            Finding::Uncertain if inquiry.purpose == Purpose::Renew => {
+                self.leave_open_question(now, inquiry.purpose, fx);
+            }
             Finding::Uncertain => {
                 self.found_final(now, inquiry.purpose, Cause::Uncertain, UnknownReason::Uncertain, fx);
             }
+            // A reserved key that nothing was ever sent under, older than the server's memory: a new one is safe, since a
+            // wish of that age is history anyway (R23).
+            Finding::Expired if inquiry.purpose == Purpose::Renew || self.record.version.round == 0 => {
+                self.renew(now, fx);
+            }
             Finding::Expired => self.found_final(now, inquiry.purpose, Cause::Expired, UnknownReason::Expired, fx),
+            Finding::ClockSkew { server_now } => {
+                if self.correct_clock(now, server_now) {
+                    if let (Purpose::Renew, Some(server_now), Some(current)) =
+                        (inquiry.purpose, server_now, &mut self.record.current)
+                    {
+                        // Nothing ran under it, so nothing can have been purged: the fence may be as young as it takes.
+                        current.first_sent = server_now;
+                    }
+                    self.inquire(now, inquiry.purpose, fx);
+                } else {
+                    self.leave_open_question(now, inquiry.purpose, fx);
+                }
+            }
             Finding::InProgress { after } => {
                 self.doubt(Cause::InProgress);
-                self.poll_again(now, inquiry, after, fx);
+                if !self.polls_again(now, inquiry, after, fx) {
+                    // It runs, or its owner is gone and only a command takes it up again (R109): a press sends the same key.
+                    self.found_nothing(now, inquiry.purpose, fx);
+                }
             }
-            Finding::Unusable { after } => self.poll_again(now, inquiry, after, fx),
+            Finding::Unusable { after } => {
+                if !self.polls_again(now, inquiry, after, fx) {
+                    self.leave_open_question(now, inquiry.purpose, fx);
+                }
+            }
             Finding::NotFound => self.found_nothing(now, inquiry.purpose, fx),
         }
     }
@@ -304,11 +333,7 @@ impl Machine {
                 self.finish(now, Ending::Fenced, State::Fenced, Reply::Settled, fx);
                 self.open_generation(now, fx);
             }
-            Purpose::Renew => {
-                self.record.current = None;
-                self.mint(now);
-                self.start_round(now, fx);
-            }
+            Purpose::Renew => self.renew(now, fx),
             Purpose::Load
             | Purpose::Person
             | Purpose::BeforeResend
@@ -316,6 +341,16 @@ impl Machine {
             | Purpose::KeyReused
             | Purpose::Fence => self.finish(now, Ending::Fenced, State::Fenced, Reply::Settled, fx),
         }
+    }
+
+    /// The reserved key is void or forgotten: the waiting wish, or the next one, gets a fresh one (R121).
+    fn renew(&mut self, now: Now, fx: &mut Effects) {
+        if self.wish.is_none() {
+            return self.open_generation(now, fx);
+        }
+        self.record.current = None;
+        self.mint(now);
+        self.start_round(now, fx);
     }
 
     fn found_final(&mut self, now: Now, purpose: Purpose, cause: Cause, why: UnknownReason, fx: &mut Effects) {
@@ -358,10 +393,12 @@ impl Machine {
                 .is_some_and(|current| current.lease_until <= now.wall || current.driver == self.setting.document)
     }
 
-    fn poll_again(&mut self, now: Now, mut inquiry: Inquiry, after: Option<Millis>, fx: &mut Effects) {
+    /// Whether another poll follows; false when polls or time are used up.
+    fn polls_again(&mut self, now: Now, mut inquiry: Inquiry, after: Option<Millis>, fx: &mut Effects) -> bool {
         if inquiry.purpose == Purpose::Progress {
             let delay = after.unwrap_or(backoff::FLOOR_UNAVAILABLE).max(backoff::FLOOR);
-            return self.wait_or_end(now, delay, WaitReason::RetryAfter, Then::Poll, fx);
+            self.wait_or_end(now, delay, WaitReason::RetryAfter, Then::Poll, fx);
+            return true;
         }
         let random = self.random();
         let delay = match after {
@@ -370,10 +407,11 @@ impl Machine {
         };
         let next = now.mono.plus(delay);
         if inquiry.polls >= STATUS_POLLS_MAX || next >= inquiry.ends {
-            return self.leave_open_question(now, inquiry.purpose, fx);
+            return false;
         }
         inquiry.next = Some(next);
         self.activity = Activity::Inquiring(inquiry);
+        true
     }
 
     /// The inquiry ends without an answer that settles anything.
@@ -386,7 +424,10 @@ impl Machine {
             Purpose::Renew => {
                 let too_old =
                     self.record.current.as_ref().is_some_and(|current| self.is_too_old(now, current.reserved_at));
-                if too_old {
+                if self.wish.is_none() {
+                    let phase = self.record.current.as_ref().map(|current| current.phase.clone()).unwrap_or_default();
+                    self.rest(now, phase, fx);
+                } else if too_old {
                     self.end_round_unsent(now, super::state::NotSentReason::Deadline, fx);
                 } else {
                     self.start_round(now, fx);
@@ -445,6 +486,7 @@ impl Machine {
                 | Finding::Uncertain
                 | Finding::Expired
                 | Finding::NotFound
+                | Finding::ClockSkew { .. }
                 | Finding::Suspended(_)
                 | Finding::Unusable { .. } => OpenEnding::Unknown,
             };

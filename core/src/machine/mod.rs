@@ -49,7 +49,7 @@ pub struct Setting {
     pub object: String,
     /// Random name of this document, for the driver's lease.
     pub document: String,
-    /// Seeds the jitter; no key comes from it.
+    /// Random: seeds the jitter and tells this document's writes from another's. No key comes from it.
     pub seed: u32,
     /// Server's clock minus this device's, as far as known, in milliseconds (R117).
     pub clock_offset: i64,
@@ -105,8 +105,10 @@ pub struct Machine {
     stored: Option<Version>,
     /// What the store is known to hold: a failed write leaves that.
     confirmed: Option<Version>,
-    /// An unreadable text was moved aside by this document.
-    quarantined: bool,
+    /// Writes that have not been reported yet.
+    on_their_way: Vec<(Ticket, Version)>,
+    /// The next write moves an unreadable text aside (R85).
+    aside: bool,
     loaded: bool,
     /// The stored record is not ours to touch.
     read_only: Option<UnknownReason>,
@@ -130,6 +132,8 @@ pub struct Machine {
     /// The form holds a draft that only `beginNew` may send (R122).
     draft_held: bool,
     drives: bool,
+    /// Another document holds the drive lock, as far as known.
+    drive_busy: bool,
     clock_corrected: bool,
     last_refusal: Option<(u16, Problem)>,
     last_gesture: Option<Mono>,
@@ -150,7 +154,8 @@ impl Machine {
             record: Record::default(),
             stored: None,
             confirmed: None,
-            quarantined: false,
+            on_their_way: Vec::new(),
+            aside: false,
             loaded: false,
             read_only: None,
             inert: false,
@@ -165,6 +170,7 @@ impl Machine {
             entropy: Entropy([0; 16]),
             draft_held: false,
             drives: false,
+            drive_busy: false,
             clock_corrected: false,
             last_refusal: None,
             last_gesture: None,
@@ -208,7 +214,10 @@ impl Machine {
             Event::Online(online) => self.on_online(now, online, fx),
             Event::Shown => self.check_automatically(now, fx),
             Event::DriveGranted => self.on_drive_granted(now, fx),
-            Event::DriveBusy => self.drives = false,
+            Event::DriveBusy => {
+                self.drives = false;
+                self.drive_busy = true;
+            }
             Event::SubjectChanged => self.on_subject_changed(now, fx),
         }
     }
@@ -298,17 +307,26 @@ impl Machine {
     /// Writes the record: one revision up, on top of what is known to be stored.
     fn write(&mut self, fx: &mut Effects) -> Ticket {
         self.record.version.rev = self.record.version.rev.saturating_add(1);
+        self.record.version.writer = self.setting.seed;
         let ticket = self.ticket();
         let version = self.record.version;
-        fx.push(Effect::Persist { ticket, text: self.record.write(), version, expect: self.stored });
+        let aside = core::mem::take(&mut self.aside);
+        fx.push(Effect::Persist { ticket, text: self.record.write(), version, expect: self.stored, aside });
         self.stored = Some(version);
+        self.on_their_way.push((ticket, version));
         ticket
+    }
+
+    /// The version that the write with that ticket would have stored.
+    fn reported(&mut self, ticket: Ticket) -> Option<Version> {
+        let at = self.on_their_way.iter().position(|(written, _)| *written == ticket)?;
+        Some(self.on_their_way.remove(at).1)
     }
 
     /// A fresh key in the next generation; written by whoever calls (R1, R24).
     fn mint(&mut self, now: Now) {
         let generation = self.record.version.generation.saturating_add(1);
-        self.record.version = Version { generation, round: 0, rev: 0 };
+        self.record.version = Version { generation, ..Version::default() };
         let first_sent = self.server_time(now.wall);
         let key = Key::from_random(self.entropy.0);
         self.record.current = Some(Current::reserved(key, now.wall, first_sent, self.operation.budget));
@@ -373,7 +391,7 @@ impl Machine {
     }
 
     fn on_persisted(&mut self, now: Now, ticket: Ticket, durability: Durability, fx: &mut Effects) {
-        self.confirmed = self.stored;
+        self.confirmed = self.reported(ticket).or(self.confirmed);
         let changed = self.durability != durability;
         self.durability = durability;
         if self.is_claimed_by(ticket) {
@@ -385,11 +403,13 @@ impl Machine {
 
     /// No store took it. A claim goes on in memory where the operation allows it, visibly less safe (R82).
     fn on_persist_failed(&mut self, now: Now, ticket: Ticket, _fault: StoreFault, fx: &mut Effects) {
+        let _ = self.reported(ticket);
         self.durability = Durability::None;
         self.stored = self.confirmed;
         if !self.is_claimed_by(ticket) {
             fx.push(Effect::Announce);
-        } else if self.operation.persistence == Persistence::Required {
+        } else if self.operation.persistence == Persistence::Required || self.drive_busy {
+            // Without a store only the lock tells of another document's key: two would be sent (R1, R71).
             self.unclaim();
             self.end_round_unsent(now, state::NotSentReason::StorageUnavailable, fx);
         } else {
@@ -423,8 +443,9 @@ impl Machine {
         now.wall.since(reserved_at) >= limit
     }
 
-    fn mono_at(now: Now, at: Wall) -> Mono {
-        now.mono.plus(at.since(now.wall))
+    /// When a lease is over. It never outlasts a budget: a longer one was written under another wall clock (R31, R70).
+    fn lease_ends(&self, now: Now, until: Wall) -> Mono {
+        now.mono.plus(until.since(now.wall).min(self.operation.budget.saturating_add(crate::budget::GRACE)))
     }
 
     fn budget_minimum(&self) -> Millis {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::effect::{ConflictReason, Effect, Effects, Reply};
-use super::event::{StoreFault, Ticket};
+use super::event::Ticket;
 use super::inquiry::Purpose;
 use super::state::{Cause, NotSentReason, Problem, State, Success, UnknownReason};
 use super::{Activity, Machine};
@@ -17,6 +17,7 @@ impl Machine {
         self.read_only = None;
         let mut found: Option<Record> = None;
         let mut corrupt = false;
+        let spoilt = database.as_deref().is_some_and(|text| record::read(text) == Err(RecordFault::Corrupt));
         for text in [database, local].into_iter().flatten() {
             match record::read(&text) {
                 Ok(copy) => {
@@ -32,8 +33,30 @@ impl Machine {
                 }
             }
         }
+        // Where the database is spoilt, the copy beside it may be older: what it says did not happen may have (R85).
+        if let Some(record) = found.as_mut().filter(|_| spoilt) {
+            match &mut record.current {
+                Some(current) => {
+                    current.raise_doubt(Cause::DocumentLost);
+                    if matches!(current.phase, Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_)) {
+                        current.phase = Phase::Unknown(UnknownReason::DocumentLost);
+                    }
+                }
+                None => self.read_only = Some(UnknownReason::NoKey),
+            }
+        }
         match (found, self.read_only) {
             (_, Some(_)) => {}
+            // Another subject came while the stores were read: nothing is asked or sent in this one's name (R25, R93).
+            (Some(record), None) if self.inert => {
+                self.stored = Some(record.version);
+                self.confirmed = self.stored;
+                self.record = record;
+                self.record.erase_remembered();
+                if self.record.current.is_some() {
+                    let _ = self.write(fx);
+                }
+            }
             (Some(record), None) => {
                 self.stored = Some(record.version);
                 self.confirmed = self.stored;
@@ -96,7 +119,7 @@ impl Machine {
         let Some(current) = &self.record.current else { return };
         let live = matches!(current.phase, Phase::Sending | Phase::Waiting);
         if live && !self.drives && self.is_led_by_another(now) {
-            let lease_ends = Self::mono_at(now, current.lease_until);
+            let lease_ends = self.lease_ends(now, current.lease_until);
             self.activity = Activity::Observing { lease_ends, pressed };
             fx.push(Effect::Announce);
             return;
@@ -145,6 +168,7 @@ impl Machine {
 
     pub(super) fn on_drive_granted(&mut self, now: Now, fx: &mut Effects) {
         self.drives = true;
+        self.drive_busy = false;
         match &self.activity {
             Activity::Observing { .. } => self.take_over(now, fx),
             // The claim asked for it.
@@ -170,6 +194,7 @@ impl Machine {
             Ok(seen) => {
                 if Some(seen.version) > self.stored && seen.version > self.record.version {
                     self.stored = Some(seen.version);
+                    self.confirmed = self.stored;
                     self.adopt(now, seen, fx);
                 }
             }
@@ -187,6 +212,9 @@ impl Machine {
     /// Takes another document's record as the truth.
     fn adopt(&mut self, now: Now, record: Record, fx: &mut Effects) {
         self.record = record;
+        if self.inert {
+            return self.record.erase_remembered();
+        }
         let generation = self.record.version.generation;
         // The first reservation of a slot is nobody's news: a document without one takes it over (R1).
         if self.generation == 0 {
@@ -198,8 +226,9 @@ impl Machine {
         }
         let pressed = self.is_waited_for();
         if self.generation < generation {
-            // Another document went on to the next wish; ours is older (R23).
+            // Another document went on to the next wish; ours is older (R23). What is over stays in sight.
             self.activity = Activity::Resting;
+            self.shown = self.shown.take().filter(State::is_terminal);
             let offered = self.wish.as_ref().map(|wish| wish.remembered.clone()).unwrap_or_default();
             let reply = self.conflict(ConflictReason::Stale, offered);
             self.settle(reply, fx);
@@ -208,7 +237,7 @@ impl Machine {
         match &self.record.current {
             None => self.show_ending_of_another(fx),
             Some(current) if matches!(current.phase, Phase::Sending | Phase::Waiting) => {
-                let lease_ends = Self::mono_at(now, current.lease_until);
+                let lease_ends = self.lease_ends(now, current.lease_until);
                 let same = self.holds_digest_of_current();
                 self.shown = None;
                 self.activity = Activity::Observing { lease_ends, pressed: pressed && same };
@@ -272,9 +301,15 @@ impl Machine {
         let theirs = match record::read(text) {
             Ok(theirs) => theirs,
             Err(RecordFault::Newer(_)) => return self.freeze(fx),
-            Err(RecordFault::Corrupt) => return self.write_over(now, ticket, text.is_empty(), fx),
+            Err(RecordFault::Corrupt) => return self.write_over(ticket, text.is_empty(), fx),
         };
+        let _ = self.reported(ticket);
         self.stored = Some(theirs.version);
+        if self.stored == self.confirmed && theirs.version < self.record.version {
+            // Nobody else wrote: an earlier write of ours did not land. What this document knows is newer (R65).
+            return self.write_again(ticket, fx);
+        }
+        self.confirmed = self.stored;
         let ours_ends = self.record.current.is_none() && self.record.last.is_some();
         let theirs_open = theirs.current.is_some();
         let same = theirs.version.generation == self.record.version.generation;
@@ -291,16 +326,22 @@ impl Machine {
 
 impl Machine {
     /// Somebody emptied or spoilt the store while this document lives: memory is the truth (F16). A spoilt text is kept
-    /// aside first, once; if it is still there then, the store takes nothing.
-    fn write_over(&mut self, now: Now, ticket: Ticket, emptied: bool, fx: &mut Effects) {
-        if !emptied {
-            if self.quarantined {
-                return self.on_persist_failed(now, ticket, StoreFault::Mismatch, fx);
-            }
-            self.quarantined = true;
-            fx.push(Effect::Quarantine);
+    /// aside.
+    fn write_over(&mut self, ticket: Ticket, emptied: bool, fx: &mut Effects) {
+        let _ = self.reported(ticket);
+        if self.confirmed.is_none() && !emptied {
+            // This document never knew what stood there: a fresh intent does not overwrite it unasked (R85).
+            self.read_only = Some(UnknownReason::NoKey);
+            self.activity = Activity::Resting;
+            return self.settle(Reply::Held, fx);
         }
+        self.aside = !emptied;
         self.stored = None;
+        self.write_again(ticket, fx);
+    }
+
+    /// The write did not land and is still wanted; a claim waits for the new one.
+    fn write_again(&mut self, ticket: Ticket, fx: &mut Effects) {
         let again = self.write(fx);
         if let Activity::Claiming { ticket: claim, .. } = &mut self.activity
             && *claim == ticket

@@ -266,6 +266,12 @@ impl State {
         }
     }
 
+    /// Whether the intent is over and its key retired.
+    #[must_use]
+    pub const fn is_terminal(&self) -> bool {
+        matches!(self, Self::Succeeded(_) | Self::Rejected { .. } | Self::Fenced | Self::Decided { .. })
+    }
+
     /// Whether the machine goes on by itself: a submit's promise is still open.
     #[must_use]
     pub const fn is_running(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::effect::{ConflictReason, Declined, Effect, Effects, Reply};
 use super::event::{Entropy, Wish};
 use super::inquiry::Purpose;
-use super::state::{Ruling, State, WaitReason};
+use super::state::{NotSentReason, Ruling, State, WaitReason};
 use super::{Activity, Machine, Then};
 use crate::budget::{ECHO_WINDOW, Round};
 use crate::fingerprint::Digest;
@@ -88,7 +88,11 @@ impl Machine {
         let half = Millis(self.operation.retention.0 / 2);
         let aged = self.record.current.as_ref().is_some_and(|current| now.wall.since(current.reserved_at) > half);
         if aged && self.operation.can_fence() {
-            // Nearly as old as the server's memory: replaced only after a fence says it is unused (R121).
+            // Nearly as old as the server's memory: replaced only after a fence says it is unused (R121). Bound already, so
+            // that the same fields are known again whatever the fence says.
+            if let (Some(wish), Some(current)) = (&self.wish, &mut self.record.current) {
+                current.digest = Some(Digest::of(&current.key, &wish.canonical));
+            }
             self.inquire(now, Purpose::Renew, fx);
         } else {
             self.start_round(now, fx);
@@ -143,7 +147,9 @@ impl Machine {
         if self.is_remembered_end(now)
             && let Some(last) = &self.record.last
         {
-            let same = is_digest_of(last.digest.as_ref(), &last.key, &wish);
+            // What an earlier submission carried is not known here: only beginNew sends another (R122).
+            let unknown = matches!(last.ending, Ending::Succeeded { earlier: Some(_), .. }) && last.digest.is_none();
+            let same = unknown || is_digest_of(last.digest.as_ref(), &last.key, &wish);
             let answers = match &last.ending {
                 Ending::Succeeded { .. } => true,
                 Ending::Decided { outcome, .. } => *outcome != Ruling::NotApplied,
@@ -219,6 +225,7 @@ impl Machine {
         if held_until.is_some_and(|at| !round.fits(now, at.since(now.wall), self.operation.minimum_attempt())) {
             // The server's "not before" lies beyond the whole budget: nothing starts, and what is known stays (R50).
             let (phase, shown) = (current.phase.clone(), self.shown.take());
+            let phase = if phase == Phase::Reserved { Phase::NotSent(NotSentReason::Deadline) } else { phase };
             self.rest(now, phase, fx);
             self.shown = shown;
             return;

@@ -212,7 +212,9 @@ impl Machine {
         }
         may.push("begin_new");
         may.push("leave_open");
-        may.push("hand_over");
+        if self.is_doubtful() {
+            may.push("hand_over");
+        }
         if self.may_decide() {
             may.push("decide");
         }

@@ -78,7 +78,12 @@ fn owned(value: &Value, name: &str) -> Option<String> {
 }
 
 fn read_version(value: &Value) -> Option<Version> {
-    Some(Version { generation: small(value, "generation")?, round: small(value, "round")?, rev: small(value, "rev")? })
+    Some(Version {
+        generation: small(value, "generation")?,
+        round: small(value, "round")?,
+        rev: small(value, "rev")?,
+        writer: if value.get("writer").is_some() { small(value, "writer")? } else { 0 },
+    })
 }
 
 fn read_key(value: &Value) -> Option<Key> {

@@ -12,7 +12,7 @@ fn key(byte: u8) -> Key {
 
 fn full() -> Record {
     Record {
-        version: Version { generation: 3, round: 2, rev: 9 },
+        version: Version { generation: 3, round: 2, rev: 9, writer: 7 },
         current: Some(Current {
             digest: Digest::parse(&["1:", &"ab".repeat(32)].concat()),
             phase: Phase::Unknown(UnknownReason::Deadline),
@@ -113,12 +113,13 @@ fn r85_given_a_member_of_another_type_or_an_unknown_phase_then_it_is_corrupt() {
 #[test]
 fn r27_given_a_newer_schema_then_it_is_newer_whatever_its_members_and_never_corrupt() {
     let text = r#"{"schema":2,"generation":4,"round":1,"rev":2,"current":{"phase":"teleported"}}"#;
-    assert_eq!(read(text), Err(RecordFault::Newer(Version { generation: 4, round: 1, rev: 2 })));
+    assert_eq!(read(text), Err(RecordFault::Newer(Version { generation: 4, round: 1, rev: 2, writer: 0 })));
 }
 
 #[test]
 fn r65_given_two_copies_then_generation_round_and_rev_decide_in_this_order() {
-    let at = |generation, round, rev| Record { version: Version { generation, round, rev }, ..Record::default() };
+    let at =
+        |generation, round, rev| Record { version: Version { generation, round, rev, writer: 0 }, ..Record::default() };
     assert_eq!(at(1, 9, 9).newer(at(2, 0, 0)), at(2, 0, 0));
     assert_eq!(at(1, 2, 0).newer(at(1, 1, 9)), at(1, 2, 0));
     assert_eq!(at(1, 1, 2).newer(at(1, 1, 3)), at(1, 1, 3));

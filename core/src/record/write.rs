@@ -16,6 +16,7 @@ impl Record {
         w.number("generation", u64::from(self.version.generation));
         w.number("round", u64::from(self.version.round));
         w.number("rev", u64::from(self.version.rev));
+        w.number("writer", u64::from(self.version.writer));
         if let Some(current) = &self.current {
             w.begin_object("current");
             write_current(&mut w, current);

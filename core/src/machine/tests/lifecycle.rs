@@ -69,7 +69,7 @@ fn r20_given_an_attempt_never_claimed_then_the_next_document_says_not_sent() {
 #[test]
 fn r85_given_a_corrupt_record_then_unknown_no_key_and_never_overwritten_unasked() {
     let mut desk = Desk::new();
-    desk.store.text = Some((Version { generation: 1, round: 1, rev: 3 }, "{\"schema\":1,".into()));
+    desk.store.text = Some((Version { generation: 1, round: 1, rev: 3, writer: 0 }, "{\"schema\":1,".into()));
     let text = desk.store.text.clone().map(|(_, text)| text);
     let mut desk = Desk { machine: Machine::new(Operation::define(order()).unwrap(), Setting::default()), ..desk };
     desk.feed(Event::Loaded { database: text.clone(), local: None });
@@ -173,7 +173,7 @@ fn f16_given_a_store_emptied_mid_flight_then_the_retry_uses_the_key_from_memory_
 fn r85_given_a_store_spoilt_mid_flight_then_the_text_is_moved_aside_once_and_the_key_stays() {
     let mut desk = Desk::new();
     desk.submit("2");
-    desk.store.text = Some((Version { generation: 9, round: 9, rev: 9 }, "#".into()));
+    desk.store.text = Some((Version { generation: 9, round: 9, rev: 9, writer: 0 }, "#".into()));
     desk.feed(Event::TransportFailed { attempt: 1 });
     desk.run(1_000);
     assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1));

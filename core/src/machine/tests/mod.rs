@@ -1,6 +1,7 @@
 //! The machine in a small world: one store, virtual clocks, and a list of what was sent.
 
 mod attempt;
+mod found;
 mod inquiry;
 mod lifecycle;
 mod submit;
@@ -17,7 +18,7 @@ use crate::fingerprint::{self, Digest, Field};
 use crate::json::Writer;
 use crate::key::Key;
 use crate::operation::{Operation, OperationInput};
-use crate::record::Version;
+use crate::record::{self, RecordFault, Version};
 use crate::time::{Millis, Mono, Now, Wall};
 use crate::verdict::{Answer, Body};
 
@@ -53,6 +54,8 @@ pub(super) fn wish(quantity: &str) -> Wish {
 pub(super) struct Store {
     pub(super) text: Option<(Version, String)>,
     pub(super) fault: Option<StoreFault>,
+    /// What was moved out of the way (R85).
+    pub(super) aside: Vec<(Version, String)>,
 }
 
 /// One document.
@@ -127,8 +130,12 @@ impl Desk {
         let mut reports = vec![];
         for effect in fx {
             match effect {
-                Effect::Persist { ticket, text, version, expect } => {
+                Effect::Persist { ticket, text, version, expect, aside } => {
                     self.written.push(text.clone());
+                    let unreadable = |(_, text): &(Version, String)| record::read(text) == Err(RecordFault::Corrupt);
+                    if aside && self.store.text.as_ref().is_some_and(unreadable) {
+                        self.store.aside.extend(self.store.text.take());
+                    }
                     let held = self.store.text.as_ref().map(|(version, _)| *version);
                     reports.push(match (self.store.fault, held == expect) {
                         (Some(fault), _) => Event::PersistFailed(ticket, fault),
@@ -147,7 +154,6 @@ impl Desk {
                 Effect::Check { ticket, headers, .. } => self.checks.push((ticket, headers)),
                 Effect::Fence { ticket, headers, .. } => self.fences.push((ticket, headers)),
                 Effect::Drive => reports.push(if self.drive_busy { Event::DriveBusy } else { Event::DriveGranted }),
-                Effect::Quarantine => self.store.text = None,
                 Effect::Reply(reply) | Effect::ReplyAll(reply) => self.replies.push(reply),
                 Effect::Decline(why) => self.declined.push(why),
                 Effect::Release | Effect::Keep(_) | Effect::Announce => {}
