@@ -47,7 +47,7 @@ function checkNode() {
   );
 }
 
-function findCargo() {
+export function findCargo() {
   if (which("cargo")) return;
   const folder = join(CARGO_HOME, "bin");
   if (!existsSync(join(folder, "cargo")))
@@ -160,7 +160,7 @@ async function buildIntoCache(folder, fill) {
   }
 }
 
-async function installFromDebian(what, packages) {
+export async function installFromDebian(what, packages) {
   const install = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(" ")}`;
   const able = which("apt-get") && process.getuid?.() === 0;
   if (!able) throw new Stop(`${what} is missing. On Debian, install it with:`, `sudo sh -c '${install}'`);
