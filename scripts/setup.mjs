@@ -11,6 +11,7 @@ import { isMain, main, run, Stop, which } from "./run.mjs";
 const NODE_MAJOR_MIN = 20;
 const WASM_BINDGEN_VERSION = "0.2.130";
 const CARGO_DENY_VERSION = "0.20.2";
+const CARGO_MUTANTS_VERSION = "27.1.0";
 const WASM_TARGET = "wasm32-unknown-unknown";
 const RUSTUP_COMMAND = "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y";
 
@@ -47,7 +48,7 @@ function checkNode() {
   );
 }
 
-function findCargo() {
+export function findCargo() {
   if (which("cargo")) return;
   const folder = join(CARGO_HOME, "bin");
   if (!existsSync(join(folder, "cargo")))
@@ -127,18 +128,23 @@ async function ensureWasmBindgen() {
  * The path of the licence checker. It takes a minute to build, with low priority and on one core, so that it can be
  * started early and awaited late.
  */
-export async function buildCargoDeny() {
-  const folder = join(CACHE, `cargo-deny-${CARGO_DENY_VERSION}`);
-  const program = join(folder, "bin", "cargo-deny");
+export const buildCargoDeny = () => buildCargoTool("cargo-deny", CARGO_DENY_VERSION);
+
+/** The path of the tool that `npm run mutants` runs. */
+export const buildCargoMutants = () => buildCargoTool("cargo-mutants", CARGO_MUTANTS_VERSION);
+
+async function buildCargoTool(name, version) {
+  const folder = join(CACHE, `${name}-${version}`);
+  const program = join(folder, "bin", name);
   if (existsSync(program)) return program;
-  say(`building cargo-deny ${CARGO_DENY_VERSION} in the background (once per user)`);
+  say(`building ${name} ${version} in the background (once per user)`);
   await buildIntoCache(folder, async (scratch) => {
-    const args = ["install", "cargo-deny", "--version", CARGO_DENY_VERSION, "--locked", "--debug", "-j1"];
+    const args = ["install", name, "--version", version, "--locked", "--debug", "-j1"];
     const target = join(scratch, "target");
     const places = ["--root", scratch, "--target-dir", target];
     await run("nice", ["-n", "10", "cargo", ...args, ...places], {
       env: PLAIN_CARGO,
-      logFile: join(CACHE, "cargo-deny.log"),
+      logFile: join(CACHE, `${name}.log`),
     });
     rmSync(target, { recursive: true });
   });
@@ -160,7 +166,7 @@ async function buildIntoCache(folder, fill) {
   }
 }
 
-async function installFromDebian(what, packages) {
+export async function installFromDebian(what, packages) {
   const install = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(" ")}`;
   const able = which("apt-get") && process.getuid?.() === 0;
   if (!able) throw new Stop(`${what} is missing. On Debian, install it with:`, `sudo sh -c '${install}'`);

@@ -247,6 +247,16 @@ mod tests {
     }
 
     #[test]
+    fn r46_given_a_two_digit_year_exactly_fifty_years_ahead_then_it_is_ahead_and_one_second_more_is_past() {
+        let noon = days(2076, 1, 1) * SECONDS_A_DAY + 12 * 3_600;
+        let now = |seconds: i64| Wall(seconds as u64 * 1_000);
+        let text = "Wednesday, 01-Jan-76 12:00:00 GMT";
+        assert_eq!(seconds(text, now(noon - AHEAD_MAX)), Some(noon));
+        let past = days(1976, 1, 1) * SECONDS_A_DAY + 12 * 3_600;
+        assert_eq!(seconds(text, now(noon - AHEAD_MAX - 1)), Some(past));
+    }
+
+    #[test]
     fn r47_given_an_instant_before_the_epoch_then_it_is_past_and_never_wraps() {
         let text = "Wed, 31 Dec 1969 23:59:59 GMT";
         assert_eq!((seconds(text, NOW), parse(text, NOW)), (Some(-1), None));

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::choice::{Contract, Effect, Encoding, Method, ObjectKind, Persistence, Reconcile};
 use super::{Operation, Resend, contract_of, reconcile_of, resend};
@@ -26,7 +27,9 @@ impl Operation {
         let word = |name: &str| options.get(name).and_then(Value::as_str);
         let owned = |name: &str| word(name).map(String::from);
         let flag = |name: &str| options.get(name).and_then(Value::as_bool).unwrap_or_default();
-        let whole = |name: &str| options.get(name).and_then(Value::as_u64);
+        let whole = |name: &str, limits: RangeInclusive<u64>| {
+            options.get(name).and_then(Value::as_u64).filter(|number| limits.contains(number))
+        };
         let status_url = options.get("status").and_then(|status| status.get("url")?.as_str()).map(String::from);
         let effect = word("effect").and_then(Effect::parse);
         let method = word("method").and_then(Method::parse).unwrap_or(Method::Post);
@@ -34,13 +37,13 @@ impl Operation {
         let reconcile = reconcile_of(asked, status_url.is_some());
         let contract = contract_of(word("contract").and_then(Contract::parse), reconcile);
         let resend = resend(method, effect, contract, reconcile);
-        let attempts = match (resend, whole("attempts")) {
-            (Resend::ByGesture, _) => 1,
-            (Resend::Automatic, asked) => {
-                asked.and_then(|asked| u8::try_from(asked).ok()).unwrap_or(budget::ATTEMPTS_DEFAULT)
-            }
+        let attempts = match resend {
+            Resend::ByGesture => 1,
+            Resend::Automatic => whole("attempts", 1..=u64::from(budget::ATTEMPTS_MAX))
+                .and_then(|asked| u8::try_from(asked).ok())
+                .unwrap_or(budget::ATTEMPTS_DEFAULT),
         };
-        let budget = whole("budget").map_or(budget::BUDGET_DEFAULT, Millis);
+        let budget = whole("budget", 1..=budget::BUDGET_MAX.0).map_or(budget::BUDGET_DEFAULT, Millis);
         Self {
             name: owned("name").unwrap_or_default(),
             url: owned("url").unwrap_or_default(),
@@ -57,7 +60,8 @@ impl Operation {
             persistence: word("persistence").and_then(Persistence::parse).unwrap_or(Persistence::BestEffort),
             reconcile,
             encoding: word("encoding").and_then(Encoding::parse).unwrap_or(Encoding::Json),
-            retention: whole("retention").map_or(budget::RETENTION, Millis),
+            retention: whole("retention", budget::SKEW.0 + 1..=budget::RETENTION_MAX.0)
+                .map_or(budget::RETENTION, Millis),
             result_id: owned("resultId"),
             expect: members(options.get("expect")),
             confirm_empty: options
@@ -67,7 +71,7 @@ impl Operation {
             anonymous: flag("anonymous"),
             refusals_final: word("refusals").is_some(),
             echo_none: word("echo").is_some(),
-            cap: whole("attemptCap").map_or_else(|| budget::default_cap(budget, attempts), Millis),
+            cap: whole("attemptCap", 1..=budget.0).map_or_else(|| budget::default_cap(budget, attempts), Millis),
             resend,
         }
     }

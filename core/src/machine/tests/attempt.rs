@@ -386,3 +386,16 @@ fn r54_given_a_store_that_fails_at_the_second_claim_then_what_the_first_attempt_
         assert_eq!((desk.sent.len(), desk.state()), (1, state), "{first}");
     }
 }
+
+#[test]
+fn r65_given_a_late_answer_of_an_attempt_that_was_given_up_then_it_counts_only_if_it_settles_the_key() {
+    for (late, state) in [("false", "succeeded"), ("maybe", "sending")] {
+        let mut desk = Desk::new();
+        desk.submit("2");
+        desk.run(4_900);
+        assert_eq!((desk.sent.len(), desk.state()), (2, "sending"), "the first attempt was given up");
+        let answer = created(&desk.key(), late);
+        desk.feed(Event::Answered { attempt: 1, answer });
+        assert_eq!((desk.state(), desk.sent.len()), (state, 2));
+    }
+}
