@@ -56,6 +56,14 @@ const STEPS = [
   { name: "facade", what: "facade in Node", needs: ["build"], tests: true, act: () => nodeTests("tests/js") },
   { name: "e2e", what: "end to end", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/e2e") },
   { name: "cases", what: "case by case", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/cases") },
+  { name: "kill", what: "killed browser", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/kill") },
+  {
+    name: "claims",
+    what: "claims between processes",
+    needs: ["build", "server"],
+    tests: true,
+    act: () => nodeTests("tests/claims"),
+  },
   { name: "packaging", what: "packaging", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/apps") },
   {
     name: "size",

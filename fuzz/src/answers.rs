@@ -143,6 +143,7 @@ pub(crate) fn status(bytes: &[u8]) {
         Finding::InProgress { .. } | Finding::Uncertain | Finding::Expired | Finding::NotFound => {
             assert!(tied && answer.status == 200);
         }
+        Finding::ClockSkew { .. } => assert!(answer.status == 412),
         Finding::Suspended(_) => assert!(matches!(answer.status, 401 | 403)),
         Finding::Unusable { .. } => {}
     }

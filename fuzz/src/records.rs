@@ -44,7 +44,8 @@ fn load(operation: Operation, database: &str, local: Option<&str>, copies: &[Res
     let mut now = Now { mono: Mono(1_000), wall: Wall(1_800_000_000_000) };
     let stores = Event::Loaded { database: Some(database.to_owned()), local: local.map(str::to_owned) };
     for effect in machine.step(now, stores) {
-        let touches = matches!(effect, Effect::Send { .. } | Effect::Fence { .. } | Effect::Quarantine);
+        let touches =
+            matches!(effect, Effect::Send { .. } | Effect::Fence { .. } | Effect::Persist { aside: true, .. });
         assert!(!touches, "a load sends, voids and moves nothing (R63)");
     }
 
@@ -111,7 +112,6 @@ fn perform(machine: &mut Machine, now: &mut Now, fx: impl IntoIterator<Item = Ef
             Effect::Drive => reports.push(Event::DriveGranted),
             Effect::Abort
             | Effect::Release
-            | Effect::Quarantine
             | Effect::Keep(_)
             | Effect::Announce
             | Effect::Reply(_)
