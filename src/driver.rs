@@ -46,6 +46,11 @@ pub(crate) struct Inner {
     asking: RefCell<Option<AbortController>>,
     timer: RefCell<Option<Timeout>>,
     hold: RefCell<Option<Hold>>,
+    /// Writes on their way; the drive lock is given back when they have landed, so that whoever follows reads them.
+    writes: Cell<u32>,
+    releases: Cell<bool>,
+    /// The turn that is waited for.
+    turn: RefCell<Option<Hold>>,
     kept: RefCell<Option<Payload>>,
     offered: RefCell<Option<Payload>>,
 }
@@ -78,6 +83,9 @@ impl Driver {
             asking: RefCell::default(),
             timer: RefCell::default(),
             hold: RefCell::default(),
+            writes: Cell::default(),
+            releases: Cell::default(),
+            turn: RefCell::default(),
             kept: RefCell::default(),
             offered: RefCell::default(),
         }));
@@ -141,6 +149,7 @@ impl Driver {
             Effect::Check { ticket, headers, .. } => self.inquire("GET", ticket, &headers),
             Effect::Fence { ticket, headers, .. } => self.inquire("DELETE", ticket, &headers),
             Effect::Drive => self.drive(),
+            Effect::Release if self.0.writes.get() > 0 => self.0.releases.set(true),
             Effect::Release => self.release(),
             Effect::Keep(true) => {
                 if let Some(payload) = self.0.offered.take() {
@@ -158,6 +167,8 @@ impl Driver {
 
     /// Gives the drive lock back, if it is held.
     pub(crate) fn release(&self) {
+        self.0.releases.set(false);
+        drop(self.0.turn.take());
         drop(self.0.hold.take());
     }
 
@@ -210,6 +221,7 @@ impl Driver {
     fn persist(&self, ticket: Ticket, text: String, version: Version, expect: Option<Version>, aside: bool) {
         let page = Rc::clone(&self.0.page);
         let driver = self.clone();
+        self.0.writes.set(self.0.writes.get() + 1);
         let slot = self.0.machine.borrow().slot().clone();
         let lock = slot.lock_name();
         let shared = Rc::clone(&page);
@@ -222,6 +234,10 @@ impl Driver {
                     PersistReport::Failed(fault) => Event::PersistFailed(ticket, fault),
                 });
                 drop(hold);
+                driver.0.writes.set(driver.0.writes.get() - 1);
+                if driver.0.writes.get() == 0 && driver.0.releases.get() {
+                    driver.release();
+                }
                 after.tabs.hint(slot.hash());
             });
         }));
@@ -296,33 +312,53 @@ impl Driver {
 
     fn drive(&self) {
         let page = Rc::clone(&self.0.page);
+        if self.0.releases.get() {
+            // Asked for anew: whoever waits is first.
+            self.release();
+        }
         if self.0.hold.borrow().is_some() {
             return self.dispatch(Event::DriveGranted);
         }
+        if self.0.turn.borrow().is_some() {
+            return;
+        }
         let driver = self.clone();
         let name = self.0.machine.borrow().slot().drive_lock_name();
-        page.tabs.try_drive(&name, move |drive| match drive {
+        let waited = Cell::new(false);
+        let turn = page.tabs.drive(&name, move |drive| match drive {
             Drive::Granted(hold) => {
                 driver.0.hold.replace(Some(hold));
-                driver.dispatch(Event::DriveGranted);
+                // What the one before left behind is read first: as a rule it has settled the intent.
+                if waited.get() { driver.look(Some(Event::DriveGranted)) } else { driver.dispatch(Event::DriveGranted) }
             }
-            Drive::Busy => driver.dispatch(Event::DriveBusy),
-            // Without locks the lease in the record decides.
-            Drive::Unsupported => {}
+            Drive::Busy => {
+                waited.set(true);
+                driver.dispatch(Event::DriveBusy);
+            }
+            Drive::Unsupported => driver.dispatch(Event::DriveUnsupported),
         });
+        self.0.turn.replace(Some(turn));
     }
 
     /// Another tab wrote something; empty: anything may have changed (R72).
     pub(crate) fn hinted(&self, hash: &str) {
-        let slot = self.0.machine.borrow().slot().clone();
-        let page = Rc::clone(&self.0.page);
-        if !hash.is_empty() && hash != slot.hash() {
-            return;
+        if hash.is_empty() || hash == self.0.machine.borrow().slot().hash() {
+            self.look(None);
         }
+    }
+
+    /// Reads the record again; `then` follows.
+    fn look(&self, then: Option<Event>) {
+        let slot = self.0.machine.borrow().slot().clone();
         let driver = self.clone();
-        page.journal.read(&slot, move |stored| {
-            for text in [stored.database, stored.local].into_iter().flatten() {
-                driver.dispatch(Event::RecordSeen(text));
+        self.0.page.journal.read(&slot, move |stored| {
+            let seen = [stored.database, stored.local].into_iter().flatten().map(Event::RecordSeen);
+            for event in seen {
+                driver.dispatch(event);
+            }
+            // The lock may have been given back meanwhile.
+            if let Some(then) = then.filter(|_| driver.0.hold.borrow().is_some()) {
+                driver.dispatch(then);
             }
         });
     }

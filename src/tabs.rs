@@ -15,13 +15,11 @@ const PREFIX: &str = "postonce:";
 extern "C" {
     fn tabs(name: &str) -> JsValue;
     fn lock(tabs: &JsValue, name: &str, wait_ms: u32, run: &JsValue);
+    fn drive(tabs: &JsValue, name: &str, run: &JsValue) -> JsValue;
     fn hint(tabs: &JsValue, slot: &str);
     #[wasm_bindgen(js_name = onHint)]
     fn on_hint(tabs: &JsValue, prefix: &str, act: &JsValue);
 }
-
-/// Asks for a lock that is free now.
-const NO_WAIT: u32 = 0;
 
 /// What keeps two tabs from driving one intent (R71).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +44,7 @@ impl Coordination {
     }
 }
 
-/// A lock that is held until this is dropped; empty where there are no locks.
+/// A lock that is held, or waited for, until this is dropped; empty where there are no locks.
 #[must_use = "dropping it gives the lock back"]
 pub struct Hold(JsValue);
 
@@ -118,10 +116,12 @@ impl Tabs {
         lock(&self.0, name, wait_ms, &run);
     }
 
-    /// Takes the lock of that name if nobody holds it; waits for nobody (R70).
-    pub fn try_drive(&self, name: &str, done: impl FnOnce(Drive) + 'static) {
-        let run = once(move |release| {
-            done(if release.is_null() {
+    /// Takes the lock of that name if nobody holds it. Else that is reported, and once more when its turn has come, as
+    /// long as what is returned is kept: a driver that dies is followed at once (R70).
+    #[must_use = "dropping it ends the wait"]
+    pub fn drive(&self, name: &str, report: impl Fn(Drive) + 'static) -> Hold {
+        let run = repeated(move |release| {
+            report(if release.is_null() {
                 Drive::Busy
             } else if release.is_undefined() {
                 Drive::Unsupported
@@ -129,7 +129,7 @@ impl Tabs {
                 Drive::Granted(Hold(release))
             });
         });
-        lock(&self.0, name, NO_WAIT, &run);
+        Hold(drive(&self.0, name, &run))
     }
 
     /// Tells the other tabs that the record of this slot may have changed (R72).

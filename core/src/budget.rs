@@ -86,25 +86,25 @@ impl Round {
 
     /// Keeps what has been counted by `now`, so that a clock that jumps ahead and back gives no time back (R31). The deadline
     /// stays.
-    pub const fn observe(&mut self, now: Now) {
+    pub fn observe(&mut self, now: Now) {
         self.seen = self.elapsed(now);
     }
 
     /// Time used, in all documents together.
     #[must_use]
-    pub const fn elapsed(&self, now: Now) -> Millis {
+    pub fn elapsed(&self, now: Now) -> Millis {
         larger(self.seen, self.carried.saturating_add(now.elapsed_since(self.started)))
     }
 
     /// Time left, never above the budget.
     #[must_use]
-    pub const fn remaining(&self, now: Now) -> Millis {
+    pub fn remaining(&self, now: Now) -> Millis {
         self.budget.saturating_sub(self.elapsed(now))
     }
 
     /// Whether nothing is left.
     #[must_use]
-    pub const fn is_over(&self, now: Now) -> bool {
+    pub fn is_over(&self, now: Now) -> bool {
         self.remaining(now).0 == 0
     }
 
@@ -117,14 +117,14 @@ impl Round {
     /// How long an attempt that starts now may take: `cap` or what is left (R35). `None` when less than `minimum` is left,
     /// or nothing (R33).
     #[must_use]
-    pub const fn attempt_cap(&self, now: Now, cap: Millis, minimum: Millis) -> Option<Millis> {
+    pub fn attempt_cap(&self, now: Now, cap: Millis, minimum: Millis) -> Option<Millis> {
         let left = self.remaining(now);
         if left.0 == 0 || left.0 < minimum.0 { None } else { Some(smaller(cap, left)) }
     }
 
     /// Whether an attempt can still begin after waiting `delay` from now (R48).
     #[must_use]
-    pub const fn fits(&self, now: Now, delay: Millis, minimum: Millis) -> bool {
+    pub fn fits(&self, now: Now, delay: Millis, minimum: Millis) -> bool {
         self.remaining(now).0 >= delay.saturating_add(at_least_one(minimum)).0
     }
 }

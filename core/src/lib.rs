@@ -15,6 +15,7 @@ pub mod json;
 pub mod key;
 pub mod machine;
 pub mod operation;
+pub mod planted;
 pub mod reconcile;
 pub mod record;
 pub mod retry_after;

@@ -7,6 +7,7 @@ use crate::fingerprint::Digest;
 use crate::json::Value;
 use crate::key::Key;
 use crate::machine::state::{Problem, SuspendReason};
+use crate::planted::{self, Bug};
 use crate::time::{Millis, Wall};
 use crate::verdict::{Answer, ResponseKind, our_problem, read_problem};
 
@@ -135,8 +136,9 @@ fn read_finding(status: &Value, inquired: &Inquired<'_>) -> Option<Finding> {
     Some(match text(status, "state")? {
         "fenced" => Finding::Fenced,
         "not_found" => Finding::NotFound,
+        "expired" if planted::is_on(Bug::ExpiredMeansFenced) => Finding::Fenced,
         "expired" => Finding::Expired,
-        _ if !ours => Finding::OtherPayload { stored, first_seen },
+        _ if !ours && !planted::is_on(Bug::StatusByKeyAlone) => Finding::OtherPayload { stored, first_seen },
         "completed" => Finding::Completed { stored: stored.unwrap_or_default(), first_seen },
         "rejected" => {
             let stored = stored.unwrap_or_default();

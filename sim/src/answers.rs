@@ -109,6 +109,12 @@ pub fn absent(state: StateName, message: &Message, entry: &Entry, now: Wall) -> 
     json(200, "application/json", echoed(message, entry, state, now).finish(), now)
 }
 
+/// Whether it says that another request with this key runs.
+#[must_use]
+pub fn is_in_progress(answer: &Answer) -> bool {
+    answer.status == 409 && matches!(&answer.body, Body::Text(text) if text.contains("in-progress"))
+}
+
 /// A login page or an error page of something in between.
 #[must_use]
 pub fn page(status: u16, now: Wall) -> Answer {

@@ -62,10 +62,12 @@ pub fn catalog() -> Vec<Entry> {
         persistence: Some("required".into()),
         ..own("note.send")
     };
+    // Its answers repeat nothing of the wish: only the fingerprint tells whose they are (R57).
+    let silent = OperationInput { expect: Vec::new(), ..own("order.single") };
     let manual = OperationInput { reconcile: Some("manual".into()), ..own("claim.file") };
     let entries = [
         (own("order.create"), Policy::default(), EffectKind::Local, false),
-        (own("order.single"), Policy::default(), EffectKind::Local, true),
+        (silent, Policy::default(), EffectKind::Local, true),
         (own("card.charge"), external, EffectKind::External, false),
         (own("parcel.book"), downstream, EffectKind::Downstream, false),
         (quick, Policy::default(), EffectKind::Local, false),

@@ -29,6 +29,8 @@ pub struct Device {
     pub no_locks: bool,
     /// Drive locks held: slot and document.
     pub drive: Vec<(String, usize)>,
+    /// Documents that wait for one, in order.
+    pub turns: Vec<(String, usize)>,
 }
 
 /// A person's last word that has not been answered.
@@ -74,6 +76,18 @@ pub struct Document {
     pub gesture: Gesture,
     /// A new beginning was asked for and not turned down; whether told that both may happen.
     pub begins: Option<bool>,
+    /// What the last press asked for, until it is answered.
+    pub pressed: Option<u8>,
+    /// When it was opened, or last began something new.
+    pub since: Time,
+    /// When it last began something new.
+    pub begun: Time,
+    /// It was told that its key carries another payload (R122).
+    pub key_reused: bool,
+    /// Writes on their way, and whether the drive lock is given back after them.
+    pub writes: u32,
+    /// The drive lock is given back when they have landed.
+    pub releases: bool,
     /// Words that were not followed.
     pub declines: usize,
     /// The store was read.
@@ -107,6 +121,12 @@ impl Document {
             last_apply: 0,
             gesture: Gesture::Other,
             begins: None,
+            pressed: None,
+            writes: 0,
+            releases: false,
+            since: t,
+            begun: 0,
+            key_reused: false,
             declines: 0,
             loaded: false,
             behind: 0,

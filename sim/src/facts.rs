@@ -1,8 +1,9 @@
 //! What happened in the world, kept apart from everything the core believes: presses, bytes that left, effects that ran.
 //! The invariants read nothing else, so a core that fools itself does not fool them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use postonce_core::contract::Policy;
 use postonce_core::key::Key;
 use postonce_core::time::Wall;
 
@@ -71,6 +72,8 @@ pub struct SendFact {
 pub struct KeyFact {
     /// Whose it is.
     pub lineage: Lineage,
+    /// Which document sent the first one.
+    pub document: usize,
     /// Every command under it.
     pub sends: Vec<SendFact>,
     /// The server once held a terminal record or a tombstone for it.
@@ -79,6 +82,14 @@ pub struct KeyFact {
     pub purged: bool,
     /// A person said in so many words to go on without it.
     pub released: bool,
+    /// The server asked for no request before, by true time, and told that document.
+    pub wait_until: Option<(Time, usize)>,
+    /// When the last answer without a wait of its own came, if the next attempt is a repeat of an unavailable server.
+    pub unavailable_at: Option<Time>,
+    /// When the last attempt ended without an answer that allows an instant repeat.
+    pub ended_at: Option<Time>,
+    /// A person handed it over, and nobody has decided yet.
+    pub handed_over: bool,
     /// So many of its commands were shown to have run nothing.
     pub shown_unrun: usize,
     /// Some tab has shown it as void for ever.
@@ -127,6 +138,8 @@ pub struct Facts {
     pub effects: Vec<EffectFact>,
     /// By key.
     pub keys: BTreeMap<String, KeyFact>,
+    /// Keys that a fence was asked for.
+    pub fences: BTreeSet<String>,
     /// By slot and device.
     pub lineages: BTreeMap<Lineage, LineageFact>,
     /// What each wish asked for.
@@ -173,7 +186,11 @@ impl Facts {
     pub fn may_mint(&self, lineage: Lineage, now: Wall, oldest: Wall) -> bool {
         let keys = self.lineages.get(&lineage).map(|fact| fact.keys.as_slice()).unwrap_or_default();
         keys.iter().filter_map(|key| self.keys.get(key)).all(|fact| {
-            let refused = |sent: &SendFact| sent.first_sent < Some(oldest) || sent.due.is_some_and(|due| due < now);
+            let ahead = now.plus(Policy::SKEW);
+            let refused = |sent: &SendFact| {
+                let (sent, due) = (sent.first_sent, sent.due);
+                sent < Some(oldest) || sent > Some(ahead) || due.is_some_and(|due| due < now)
+            };
             let unrun = fact.shown_unrun == fact.sends.len();
             fact.settled || fact.released || (unrun && fact.sends.iter().all(refused))
         })
@@ -224,6 +241,14 @@ impl Facts {
         let key = self.key_by_reference(lineage, reference).map(|(key, _)| key.clone());
         if let Some(fact) = key.and_then(|key| self.keys.get_mut(&key)) {
             fact.released = true;
+        }
+    }
+
+    /// That key waits for a person's decision.
+    pub fn mark_handed_over(&mut self, lineage: Lineage, reference: &str) {
+        let key = self.key_by_reference(lineage, reference).map(|(key, _)| key.clone());
+        if let Some(fact) = key.and_then(|key| self.keys.get_mut(&key)) {
+            fact.handed_over = true;
         }
     }
 

@@ -1,17 +1,18 @@
 //! What must hold after every step. Each check cites its rule and reads only the world's facts and what a tab shows.
 
-use postonce_core::contract::Policy;
+use postonce_core::contract::{Policy, SubjectRule};
 use postonce_core::machine::View;
 use postonce_core::machine::effect::Headers;
 use postonce_core::machine::state::{Doubt, Ruling, State, UnknownReason};
 use postonce_core::operation::Contract;
 use postonce_core::time::Wall;
+use postonce_core::verdict::Answer;
 
 use crate::document::Gesture;
 use crate::facts::{KeyFact, Lineage, SendFact};
 use crate::faults::Fault;
 use crate::network::Purpose;
-use crate::server::Payload;
+use crate::server::{Message, Payload};
 use crate::world::World;
 
 /// Rounding of a deadline header, and the step from the decision to the call.
@@ -53,10 +54,12 @@ impl World<'_> {
             if !self.facts.may_mint(lineage, there, oldest) && !excused && !power_lost {
                 self.violate("R55", || "a second key leaves while the first is neither settled nor left open".into());
             }
+            self.check_new_key(document, headers, wall.0.saturating_add_signed(offset));
             if let Some(fact) = self.facts.lineages.get_mut(&lineage) {
                 fact.keys.push(key.clone());
             }
         }
+        self.check_waits(lineage, &key, budget);
         let earlier: Vec<SendFact> = self.facts.keys.get(&key).map(|fact| fact.sends.clone()).unwrap_or_default();
         let other = |wish| self.facts.wish_quantity(wish) != Some(payload.quantity);
         let ran = self.facts.effects_of(&key).any(|effect| !effect.by_clone && other(effect.wish));
@@ -69,7 +72,7 @@ impl World<'_> {
         if presses == 0 {
             self.violate("R63", || "sent without a press".into());
         }
-        if earlier.len() >= attempts * presses.max(1) {
+        if earlier.len() >= attempts * presses.max(1) && !excused {
             self.violate("R34", || format!("{} attempts for {presses} presses", earlier.len() + 1));
         }
         if let Some(deadline) = headers.deadline {
@@ -80,17 +83,18 @@ impl World<'_> {
             let round = |sent: &&SendFact| sent.deadline == Some(Wall(here));
             let same = earlier.iter().filter(round).count();
             let first = earlier.iter().find(round).map(|sent| sent.at);
-            if same >= attempts {
+            if same >= attempts && !excused {
                 self.violate("R34", || format!("attempt {} of a round of {attempts}", same + 1));
             }
-            if first.is_some_and(|first| t - first > budget + SLACK) && !set_back {
+            let slept = self.struck & Fault::Sleep.bit() != 0;
+            if first.is_some_and(|first| t - first > budget + SLACK) && !(set_back && slept) {
                 self.violate("R29", || "a round outlives its budget".into());
             }
             let mut deadlines: Vec<u64> = earlier.iter().filter_map(|sent| sent.deadline).map(|it| it.0).collect();
             deadlines.push(here);
             deadlines.sort_unstable();
             deadlines.dedup();
-            if deadlines.len() > presses {
+            if deadlines.len() > presses && !excused {
                 self.violate("R29", || format!("{} deadlines for {presses} presses", deadlines.len()));
             }
         }
@@ -101,15 +105,131 @@ impl World<'_> {
         let settled = self.server.is_settled(lineage.subject, &key);
         let blank = KeyFact {
             lineage,
+            document,
             sends: Vec::new(),
             settled,
             purged: false,
             released: false,
+            wait_until: None,
+            handed_over: false,
+            unavailable_at: None,
+            ended_at: None,
             shown_unrun: 0,
             fenced_shown: false,
         };
         let fact = self.facts.keys.entry(key).or_insert(blank);
         fact.sends.push(sent);
+    }
+
+    /// A key leaves for the first time.
+    fn check_new_key(&mut self, document: usize, headers: &Headers, there: u64) {
+        let Some(it) = self.documents.get(document) else { return };
+        let (lineage, behind, reused) = (it.lineage, it.behind > 0, it.key_reused);
+        let took_over = self.facts.keys.values().any(|key| key.document == document);
+        let Some(entry) = self.catalog.get(lineage.operation) else { return };
+        let (retention, fences) = (entry.operation.retention.0, entry.operation.can_fence());
+        if reused {
+            self.violate("R122", || {
+                "a draft leaves though its key carried another payload and nobody began anew".into()
+            });
+        }
+        let Some(fact) = self.facts.lineages.get(&lineage) else { return };
+        let clocks = Fault::ClockJump.bit() | Fault::DeviceClock.bit() | Fault::ServerClock.bit();
+        let unsure = fact.excused || fact.spoilt || fact.power_lost || self.struck & clocks != 0;
+        let overtaken = self.is_overtaken(document);
+        if overtaken && took_over && !behind && !unsure {
+            self.violate("R23", || "an overtaken document opens a generation without a new beginning".into());
+        }
+        let aged = headers.first_sent.is_some_and(|sent| there > sent.0 + retention / 2 + SLACK);
+        if aged && fences && !unsure && !self.claimed(lineage) && !self.facts.fences.contains(headers.key.as_str()) {
+            self.violate("R121", || "an aged reserved key leaves without a fence before it".into());
+        }
+    }
+
+    /// Another document has opened a generation since this one was opened, began anew, or last pressed in time (R23). The
+    /// first generation is everybody's (R1).
+    pub(crate) fn is_overtaken(&self, document: usize) -> bool {
+        let Some(it) = self.documents.get(document) else { return false };
+        let Some(fact) = self.facts.lineages.get(&it.lineage) else { return false };
+        let later = fact.keys.iter().skip(1).filter_map(|key| self.facts.keys.get(key));
+        later
+            .filter(|key| self.documents.get(key.document).is_some_and(|other| other.begun > it.since))
+            .any(|key| key.document != document && key.sends.first().is_some_and(|sent| sent.at > it.since))
+    }
+
+    /// Another request with the key runs: progress, never failure (R124).
+    pub(crate) fn check_progress(&mut self, document: usize, before: Option<&State>) {
+        let Some(after) = self.documents.get(document).map(|it| it.machine.state()) else { return };
+        let failed = matches!(after, State::Refused { .. } | State::Rejected { .. } | State::NotSent { .. });
+        if failed && before.is_some_and(State::is_running) {
+            self.violate("R124", || format!("in progress became {}", after.name()));
+        }
+    }
+
+    /// Automatic and asked-for attempts alike keep the server's wait (R50), the floor of an unavailable server (R46, F32)
+    /// and the floor of all (R43).
+    fn check_waits(&mut self, lineage: Lineage, key: &str, budget: u64) {
+        let t = self.t;
+        let Some(fact) = self.facts.keys.get(key) else { return };
+        let jumped = self.struck & (Fault::ClockJump.bit() | Fault::Sleep.bit()) != 0;
+        let lost = self.facts.lineages.get(&lineage).is_some_and(|it| it.excused || it.power_lost || it.spoilt);
+        let handed_over = fact.handed_over;
+        if lost {
+            return;
+        }
+        let (wait, unavailable, ended) = (fact.wait_until, fact.unavailable_at, fact.ended_at);
+        let pressed = self.facts.lineages.get(&lineage).map_or(0, |it| it.last_press);
+        let told = |document: usize| self.documents.get(document).is_some_and(|it| it.alive);
+        if wait.is_some_and(|(until, document)| t + SLACK < until && told(document)) && !jumped {
+            self.violate("R50", || "sent before the server's wait is over".into());
+        }
+        let automatic = |at: u64| at > pressed && t - at < budget;
+        if unavailable.is_some_and(|at| automatic(at) && t - at < 900) && !jumped {
+            self.violate("R46", || "an unavailable server is asked again within a second".into());
+        }
+        if ended.is_some_and(|at| automatic(at) && t - at < 90) && !jumped {
+            self.violate("R43", || "an attempt follows at once".into());
+        }
+        if handed_over && !lost {
+            self.violate("R128", || "sent though it was handed over and nobody has decided".into());
+        }
+    }
+
+    /// What the server says of the time before the next attempt; what a page was told.
+    pub(crate) fn hear(&mut self, document: usize, key: &str, answer: &Answer) {
+        let t = self.t;
+        if self.documents.get(document).is_some_and(|it| it.frozen) {
+            return;
+        }
+        let Some(fact) = self.facts.keys.get_mut(key) else { return };
+        let seconds = answer.retry_after.as_deref().and_then(|text| text.parse::<u64>().ok());
+        let repeats = matches!(answer.status, 429 | 503);
+        fact.wait_until = seconds.filter(|_| repeats).map(|seconds| (t + seconds * 1_000, document));
+        fact.unavailable_at = (repeats && seconds.is_none()).then_some(t);
+        fact.ended_at = (!matches!(answer.status, 410 | 412)).then_some(t);
+    }
+
+    /// The server begins to work: never past the deadline that came with the request (R117).
+    pub(crate) fn check_started(&mut self, message: &Message) {
+        let now = self.server.wall(self.t);
+        if message.deadline.is_some_and(|deadline| now > deadline) {
+            self.violate("R117", || "work begins after its deadline".into());
+        }
+    }
+
+    /// A press was answered as settled: what is shown as done is what was pressed (R6).
+    pub(crate) fn check_settled(&mut self, document: usize) {
+        let Some(it) = self.documents.get_mut(document) else { return };
+        let Some(pressed) = it.pressed.take() else { return };
+        let State::Succeeded(success) = it.machine.state() else { return };
+        if success.earlier.is_some() {
+            return;
+        }
+        let found = self.facts.effects.iter().find(|it| Some(&it.result_id) == success.result_id.as_ref());
+        let asked = found.and_then(|effect| self.facts.wish_quantity(effect.wish));
+        if asked.is_some_and(|asked| asked != pressed) {
+            self.violate("R6", || format!("{pressed} was pressed and {asked:?} is shown as done"));
+        }
     }
 
     /// One request at a time drives a slot on a device (R36); a frozen document's request is nobody's any more (R70).
@@ -123,11 +243,11 @@ impl World<'_> {
         });
         let other = out.map(|request| request.document);
         let asleep = self.devices.get(lineage.device).is_some_and(|device| device.asleep_until > 0);
-        let weak = self.devices.get(lineage.device).is_some_and(|device| device.no_locks || device.storage.is_weak());
+        let weak = self.devices.get(lineage.device).is_some_and(|device| device.no_locks);
         // Like a frozen one: its own timer comes after its lease.
         let weak = weak || self.struck & Fault::Throttled.bit() != 0;
         if let Some(other) = other
-            && (other == document || !(asleep || weak || self.was_ever_frozen(other)))
+            && (other == document || !(asleep || weak || self.was_ever_frozen(other) || self.was_ever_frozen(document)))
             && !self
                 .facts
                 .lineages
@@ -177,7 +297,9 @@ impl World<'_> {
             self.violate("R103", || format!("two effects for {}", last.object));
         }
         let intended = self.facts.keys.get(&last.key).map(|key| key.lineage.subject);
-        if intended.is_some_and(|subject| subject != last.subject) {
+        // A foreign dialect sends no subject: there the cookie alone decides (R123).
+        let stated = self.catalog.get(last.operation).is_some_and(|it| it.policy.subject == SubjectRule::Required);
+        if stated && intended.is_some_and(|subject| subject != last.subject) {
             self.violate("R123", || format!("done as {} for {intended:?}", last.subject));
         }
         if self.facts.keys.get(&last.key).is_some_and(|key| key.fenced_shown) {
@@ -193,6 +315,11 @@ impl World<'_> {
         }
         let lineage = it.lineage;
         let Some(device) = self.devices.get(lineage.device) else { return };
+        let newer = State::Unknown { why: UnknownReason::NewerVersion };
+        if device.storage.is_newer(it.machine.slot().hash()) && it.machine.state() != newer {
+            let state = it.machine.state();
+            return self.violate("R27", || format!("{} over a record of a newer version", state.name()));
+        }
         let fact = self.facts.lineages.get(&lineage);
         let excused = fact.is_some_and(|fact| fact.excused || fact.power_lost) || device.storage.is_weak();
         if device.user == Some(lineage.subject)
@@ -220,18 +347,31 @@ impl World<'_> {
         }
         self.check_open(lineage, &view);
         self.check_begun(document);
+        if let State::Decided { outcome, .. } = &state
+            && (*outcome != Ruling::LeftOpen || gesture == Gesture::Decide)
+        {
+            self.facts.release(lineage);
+            self.facts.lineages.entry(lineage).or_default().fresh = true;
+        }
         if behind {
             // It is about to read again (R72).
             return;
         }
         match &state {
             State::Succeeded(success) => {
+                let anonymous =
+                    self.catalog.get(lineage.operation).is_some_and(|it| it.policy.subject == SubjectRule::Anonymous);
                 let id = success.result_id.as_deref();
                 let found = self.facts.effects.iter().find(|it| Some(it.result_id.as_str()) == id);
                 let ours = found.is_some_and(|it| {
-                    it.operation == lineage.operation && it.subject == lineage.subject && it.object == lineage.object
+                    it.operation == lineage.operation
+                        && (it.subject == lineage.subject || anonymous)
+                        && it.object == lineage.object
                 });
-                let distorted = success.not_compared.is_empty()
+                let compares = self.catalog.get(lineage.operation).is_some_and(|it| !it.operation.expect.is_empty());
+                let distorted = compares
+                    && success.not_compared.is_empty()
+                    && success.earlier.is_none()
                     && found
                         .is_some_and(|it| self.facts.wish_quantity(it.wish).is_some_and(|asked| asked != it.quantity));
                 if !ours {
@@ -250,6 +390,11 @@ impl World<'_> {
                     self.facts.mark_fenced(lineage, &reference);
                 }
             }
+            State::Suspended { .. } if view.doubt == Doubt::None => {
+                if let Some(reference) = &view.reference {
+                    self.facts.mark_unrun(lineage, reference);
+                }
+            }
             State::Refused { .. } | State::NotSent { .. } => {
                 if view.doubt != Doubt::None {
                     self.violate("R21", || format!("{} is shown with a doubt", state.name()));
@@ -261,12 +406,16 @@ impl World<'_> {
             }
             State::Unknown { why: UnknownReason::NoKey | UnknownReason::NewerVersion } => {}
             State::Unknown { why } => {
-                let sent = view.reference.as_deref().and_then(|name| self.facts.key_by_reference(lineage, name));
+                let sent =
+                    view.reference.as_deref().and_then(|name| self.facts.key_by_reference(lineage, name)).is_some();
                 let excused = self.facts.lineages.get(&lineage).is_some_and(|fact| fact.excused);
+                if *why == UnknownReason::DocumentLost {
+                    self.check_driver(document, lineage);
+                }
                 // Of a key from before a failover the server says itself that it cannot tell (R116).
                 let told = matches!(why, UnknownReason::Uncertain | UnknownReason::HandedOver)
                     && self.struck & Fault::FailOver.bit() != 0;
-                if sent.is_none() && !told && !excused && !self.claimed(lineage) {
+                if !sent && !told && !excused && !self.claimed(lineage) {
                     self.violate("R54", || format!("unknown ({}) though nothing was ever sent", why.name()));
                 }
                 if view.doubt == Doubt::None && *why != UnknownReason::HandedOver {
@@ -276,10 +425,6 @@ impl World<'_> {
             State::Decided { outcome, .. } => {
                 if gesture != Gesture::Decide && !self.facts.lineages.get(&lineage).is_some_and(|fact| fact.decided) {
                     self.violate("R128", || format!("decided ({}) though nobody did", outcome.name()));
-                }
-                if *outcome != Ruling::LeftOpen || gesture == Gesture::Decide {
-                    self.facts.release(lineage);
-                    self.facts.lineages.entry(lineage).or_default().fresh = true;
                 }
             }
             State::Idle
@@ -291,13 +436,50 @@ impl World<'_> {
         }
     }
 
+    /// A hand-over has reached the store: from now on nothing is sent (R128).
+    pub(crate) fn check_handed_over(&mut self, document: usize) {
+        let Some(it) = self.documents.get(document) else { return };
+        let Some(device) = self.devices.get(it.lineage.device) else { return };
+        if it.machine.state() == (State::Unknown { why: UnknownReason::HandedOver })
+            && let Some(reference) = it.machine.view(it.now(self.t, device)).reference
+        {
+            self.facts.mark_handed_over(it.lineage, &reference);
+        }
+    }
+
+    /// A document calls another's attempt lost: then that one must not be alive and well (R70).
+    fn check_driver(&mut self, document: usize, lineage: Lineage) {
+        let Some(device) = self.devices.get(lineage.device) else { return };
+        let blind = device.no_locks || device.storage.is_weak() || device.asleep_until > 0;
+        let unsure = self.facts.lineages.get(&lineage).is_some_and(|fact| fact.excused || fact.spoilt || fact.history);
+        let faults = Fault::Throttled.bit() | Fault::ClockJump.bit() | Fault::Frozen.bit() | Fault::LateHint.bit();
+        if blind || unsure || self.struck & faults != 0 {
+            return;
+        }
+        let alive = self.requests.iter().find(|request| {
+            let there = self.documents.get(request.document);
+            matches!(request.purpose, Purpose::Command { .. })
+                && request.document != document
+                && !request.over
+                && !request.aborted
+                && there.is_some_and(|it| it.lineage == lineage && it.alive)
+        });
+        if let Some(other) = alive.map(|request| request.document) {
+            self.violate("R70", || format!("doc {document} calls the attempt of doc {other} lost"));
+        }
+    }
+
     /// A claim was written whose request may or may not have left: the document died in between.
     fn claimed(&self, lineage: Lineage) -> bool {
         let frozen = self.documents.iter().any(|it| it.lineage == lineage && it.frozen_once);
         let slept = self.struck & Fault::Sleep.bit() != 0;
         slept
             || frozen
-            || self.facts.lineages.get(&lineage).is_some_and(|fact| fact.lost_documents > 0 || fact.uncalled)
+            || self
+                .facts
+                .lineages
+                .get(&lineage)
+                .is_some_and(|fact| fact.lost_documents > 0 || fact.uncalled || fact.spoilt)
     }
 
     /// Left open only by the person's own word (R55).
@@ -394,6 +576,8 @@ impl World<'_> {
         let (lineage, Some(leave_open)) = (it.lineage, it.begins) else { return };
         if it.machine.state() == State::Idle && it.loaded {
             it.begins = None;
+            it.since = self.t;
+            it.key_reused = false;
             if leave_open || self.facts.is_quiet(lineage) {
                 self.facts.lineages.entry(lineage).or_default().fresh = true;
             }

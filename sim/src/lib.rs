@@ -13,6 +13,7 @@
 //! ```
 
 pub mod answers;
+pub mod campaign;
 pub mod catalog;
 pub mod choices;
 pub mod coverage;
@@ -22,7 +23,9 @@ pub mod faults;
 mod invariants;
 mod network;
 mod person;
+pub mod planted;
 pub mod run;
 pub mod server;
 pub mod storage;
+pub mod transitions;
 pub mod world;

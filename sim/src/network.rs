@@ -64,6 +64,9 @@ impl World<'_> {
         let purpose = if fence { Purpose::Fence(ticket) } else { Purpose::Status(ticket) };
         if let Some(request) = self.request(document, purpose, headers) {
             self.check_inquiry(request);
+            if fence {
+                self.facts.fences.insert(headers.key.as_str().into());
+            }
             self.leave(request);
         }
     }
@@ -156,6 +159,9 @@ impl World<'_> {
                 match self.server.command(t, &message, entry, by_clone, token_refused, &mut self.facts) {
                     Handled::Answered(answer) => answer,
                     Handled::Started(mut running) => {
+                        if !running.rerun {
+                            self.check_started(&message);
+                        }
                         running.stalled = self.strikes(Fault::Stalled);
                         running.distorts = self.strikes(Fault::Distorted);
                         let delay = self.choices.between(0, 30);
@@ -243,12 +249,20 @@ impl World<'_> {
         if std::mem::replace(&mut it.over, true) {
             return;
         }
-        let (document, purpose) = (it.document, it.purpose);
+        let (document, purpose, key) = (it.document, it.purpose, it.message.key.as_str().to_owned());
+        if matches!(purpose, Purpose::Command { .. }) && !it.aborted {
+            self.hear(document, &key, &answer);
+        }
         let event = match purpose {
             Purpose::Command { attempt } => Event::Answered { attempt, answer },
             Purpose::Status(ticket) | Purpose::Fence(ticket) => Event::Inquired(ticket, answer),
         };
+        let progress = matches!(&event, Event::Answered { answer, .. } if answers::is_in_progress(answer));
+        let before = self.documents.get(document).map(|it| it.machine.state());
         self.feed(document, event);
+        if progress {
+            self.check_progress(document, before.as_ref());
+        }
         self.keep_clock(document);
     }
 

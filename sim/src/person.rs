@@ -1,5 +1,6 @@
 //! What people do: sensible things, hasty things, and things at the worst moment.
 
+use postonce_core::contract::SubjectRule;
 use postonce_core::machine::event::{Event, Target, Wish};
 use postonce_core::machine::state::{Ruling, State, UnknownReason};
 use postonce_core::time::Millis;
@@ -39,10 +40,11 @@ enum Deed {
     FenceOpen,
     OpenTab,
     Show,
+    Rush,
 }
 
 /// In order of plainness; the more often one stands here, the likelier it is.
-const DEEDS: [Deed; 26] = [
+const DEEDS: [Deed; 28] = [
     Deed::Submit,
     Deed::Submit,
     Deed::Submit,
@@ -69,6 +71,8 @@ const DEEDS: [Deed; 26] = [
     Deed::FenceOpen,
     Deed::OpenTab,
     Deed::Show,
+    Deed::Rush,
+    Deed::Rush,
 ];
 
 impl World<'_> {
@@ -227,6 +231,15 @@ impl World<'_> {
                 let _ = self.open(Lineage { object, ..lineage }, quantity);
             }
             Deed::Show => self.feed(document, Event::Shown),
+            Deed::Rush => {
+                let Some(lineage) = self.documents.get(document).map(|it| it.lineage) else { return };
+                for (other, beside, _) in self.alive_on(lineage.device) {
+                    let runs = self.documents.get(other).is_some_and(|it| !it.frozen && !it.told_of_change);
+                    if beside == lineage && runs {
+                        self.submit(other);
+                    }
+                }
+            }
         }
     }
 
@@ -257,8 +270,12 @@ impl World<'_> {
         let Some((wish, payload)) = self.wish(document) else { return };
         let entropy = self.entropy();
         self.note(|| format!("doc {document}: submit of wish {} with {}", payload.wish, payload.quantity));
+        let sent_before = self.facts.keys.values().any(|key| key.document == document);
+        let (t, overtaken) = (self.t, sent_before && self.is_overtaken(document));
         if let Some(it) = self.documents.get_mut(document) {
+            it.since = if overtaken { it.since } else { t };
             it.offered = Some(payload);
+            it.pressed = Some(payload.quantity);
         }
         self.gesture(document, Gesture::Other, Event::Submit(wish, entropy));
     }
@@ -289,6 +306,10 @@ impl World<'_> {
         if let Some(it) = self.documents.get_mut(document).filter(|it| it.declines > declines) {
             // Turned down at once; an earlier one may still be on its way.
             it.begins = before;
+        } else if let Some(it) = self.documents.get_mut(document) {
+            // By its own word a document takes the slot over (R23).
+            it.since = self.t;
+            it.begun = self.t;
         }
     }
 
@@ -328,6 +349,9 @@ impl World<'_> {
 
     fn disturb_device(&mut self, device: usize) {
         let t = self.t;
+        if self.devices.get(device).is_some_and(|it| it.asleep_until > t) {
+            return;
+        }
         let kill = self.strikes(Fault::Kill);
         let power = self.strikes(Fault::PowerLoss);
         if kill || power {
@@ -342,7 +366,10 @@ impl World<'_> {
             let both = self.choices.odd(500);
             self.note(|| format!("device {device}: stored texts are spoilt, both: {both}"));
             self.edit_device(device, |it| it.storage.spoil(t, both, |text| text.chars().skip(1).collect()));
-            self.facts.each_of_device(device, |fact| fact.spoilt |= both);
+            for (_, lineage, _) in self.alive_on(device) {
+                self.facts.lineages.entry(lineage).or_default().spoilt = true;
+            }
+            self.facts.each_of_device(device, |fact| fact.spoilt = true);
         }
         if self.strikes(Fault::Newer) {
             self.note(|| format!("device {device}: a newer version wrote"));
@@ -396,8 +423,14 @@ impl World<'_> {
     fn disturb_session(&mut self, device: usize) {
         if self.strikes(Fault::SignedOut) {
             let out = self.devices.get(device).is_some_and(|it| it.cookie.is_some());
-            self.note(|| format!("device {device}: session {}", if out { "ends unnoticed" } else { "is back" }));
-            self.edit_device(device, |it| it.cookie = if out { None } else { it.user });
+            let other =
+                PEOPLE.into_iter().find(|person| self.devices.get(device).and_then(|it| it.user) != Some(*person));
+            // A foreign dialect says nothing of the subject: there another's cookie is another's wish.
+            let stated = self.documents.first().and_then(|it| self.catalog.get(it.lineage.operation));
+            let stated = stated.is_some_and(|entry| entry.policy.subject == SubjectRule::Required);
+            let next = self.choices.pick(&[None, other.filter(|_| stated)]).flatten();
+            self.note(|| format!("device {device}: session {}", if out { "changes unnoticed" } else { "is back" }));
+            self.edit_device(device, |it| it.cookie = if out { next } else { it.user });
         }
         if self.strikes(Fault::OtherPerson) {
             let user = self.devices.get(device).and_then(|it| it.user);
@@ -454,6 +487,7 @@ impl World<'_> {
                 it.storage.kill(t, tail);
             }
             it.drive.clear();
+            it.turns.clear();
         });
         self.facts.each_of_device(device, |fact| fact.power_lost |= power);
         if weak {

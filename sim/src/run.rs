@@ -62,6 +62,7 @@ impl World<'_> {
             self.edit_device(device, |it: &mut Device| {
                 it.offline = false;
                 it.drive.clear();
+                it.turns.clear();
                 it.storage.database_health = Health::Sound;
                 it.storage.local_health = Health::Sound;
             });

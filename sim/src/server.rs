@@ -63,6 +63,8 @@ pub struct Running {
     epoch: u32,
     message: Message,
     by_clone: bool,
+    /// It takes up what another handler began (R109).
+    pub rerun: bool,
     /// It stopped renewing its lease.
     pub stalled: bool,
     /// It does something else than asked.
@@ -269,7 +271,7 @@ impl Server {
 
     fn running(&self, scope: Scope, token: u64, message: &Message, by_clone: bool) -> Running {
         let message = message.clone();
-        Running { scope, token, epoch: self.epoch, message, by_clone, stalled: false, distorts: false }
+        Running { scope, token, epoch: self.epoch, message, by_clone, rerun: false, stalled: false, distorts: false }
     }
 
     fn rerun(&mut self, t: Time, scope: Scope, message: &Message, by_clone: bool) -> Running {
@@ -281,7 +283,7 @@ impl Server {
             claim.token = token;
             claim.lease_until = now.plus(postonce_core::contract::Policy::LEASE);
         }
-        self.running(scope, token, message, by_clone)
+        Running { rerun: true, ..self.running(scope, token, message, by_clone) }
     }
 
     fn recover(&mut self, t: Time, scope: &Scope, due: Recovery, facts: &mut Facts) {

@@ -153,6 +153,13 @@ impl Storage {
         }
     }
 
+    /// Whether a record of a newer version is held there (R27).
+    #[must_use]
+    pub fn is_newer(&self, slot: &str) -> bool {
+        let (database, local) = self.read(slot);
+        [database, local].iter().flatten().any(|text| matches!(record::read(text), Err(RecordFault::Newer(_))))
+    }
+
     /// Whether anything outlives its document.
     #[must_use]
     pub fn keeps_anything(&self) -> bool {

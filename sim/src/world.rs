@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 
-use postonce_core::machine::effect::{Declined, Effect, Headers, Reply};
+use postonce_core::machine::effect::{ConflictReason, Declined, Effect, Headers, Reply};
 use postonce_core::machine::event::{Event, Ticket};
 use postonce_core::machine::{Machine, Setting};
 use postonce_core::verdict::Answer;
@@ -45,6 +45,8 @@ pub(crate) enum Due {
     Apply { document: usize, ticket: Ticket, write: Write },
     /// A report reaches a document.
     Tell { document: usize, event: Event },
+    /// The drive lock is a document's, if it still wants it.
+    Grant { document: usize },
     /// A hint makes a document read again.
     Look { document: usize },
     /// A document runs again.
@@ -220,6 +222,12 @@ impl<'c> World<'c> {
             Due::Load { document } => self.load(document),
             Due::Apply { document, ticket, write } => self.apply(document, ticket, &write),
             Due::Tell { document, event } => self.feed(document, event),
+            Due::Grant { document } => {
+                let device = self.device_of(document);
+                if device.is_some_and(|it| it.drive.iter().any(|(_, holder)| *holder == document)) {
+                    self.feed(document, Event::DriveGranted);
+                }
+            }
             Due::Look { document } => self.look(document),
             Due::Thaw { document } => self.thaw(document),
             Due::Arrive { request, by_clone } => self.arrive(request, by_clone),
@@ -305,6 +313,10 @@ impl<'c> World<'c> {
 
     fn look(&mut self, document: usize) {
         let slot = self.slot_of(document);
+        let awake = self.device_of(document).map_or(0, |device| device.asleep_until);
+        if awake > self.t {
+            return self.after(awake - self.t, Due::Look { document });
+        }
         if let Some(it) = self.documents.get_mut(document) {
             if it.frozen {
                 // Looked at when it thaws.
@@ -334,7 +346,11 @@ impl<'c> World<'c> {
         self.feed(document, Event::Timer);
         self.feed(document, Event::Shown);
         for event in held_back {
-            self.feed(document, event);
+            if matches!(event, Event::Loaded { .. }) {
+                self.load(document);
+            } else {
+                self.feed(document, event);
+            }
         }
     }
 
@@ -354,7 +370,10 @@ impl<'c> World<'c> {
         let Some(device) = self.devices.get(it.lineage.device) else { return };
         if t < device.asleep_until {
             let delay = device.asleep_until - t;
-            return self.after(delay, Due::Tell { document, event });
+            // What was read before the sleep is read again.
+            let loads = matches!(event, Event::Loaded { .. });
+            let due = if loads { Due::Load { document } } else { Due::Tell { document, event } };
+            return self.after(delay, due);
         }
         let now = it.now(t, device);
         let before = it.machine.state();
@@ -381,8 +400,10 @@ impl<'c> World<'c> {
         }
         self.arm(document);
         self.check_view(document);
-        if name == "loaded" {
-            self.check_load(document);
+        match name {
+            "loaded" => self.check_load(document),
+            "persisted" => self.check_handed_over(document),
+            _ => {}
         }
     }
 
@@ -413,6 +434,7 @@ impl<'c> World<'c> {
                 let at = self.t + delay;
                 let Some(it) = self.documents.get_mut(document) else { return };
                 it.last_apply = it.last_apply.max(at);
+                it.writes += 1;
                 let delay = it.last_apply - self.t;
                 self.after(delay, Due::Apply { document, ticket, write });
             }
@@ -426,7 +448,13 @@ impl<'c> World<'c> {
             Effect::Check { ticket, headers, .. } => self.inquire(document, ticket, &headers, false),
             Effect::Fence { ticket, headers, .. } => self.inquire(document, ticket, &headers, true),
             Effect::Drive => self.drive(document),
-            Effect::Release => self.release_drive(document),
+            Effect::Release => {
+                let Some(it) = self.documents.get_mut(document) else { return };
+                it.releases = true;
+                if it.writes == 0 {
+                    self.release_drive(document);
+                }
+            }
             Effect::Keep(keep) => {
                 if let Some(it) = self.documents.get_mut(document) {
                     if !keep {
@@ -442,7 +470,19 @@ impl<'c> World<'c> {
             }
             Effect::Announce => {}
             Effect::Reply(reply) | Effect::ReplyAll(reply) => {
-                self.last_press_answered |= matches!(reply, Reply::Conflict { .. } | Reply::AlreadyDone);
+                match &reply {
+                    Reply::Settled => self.check_settled(document),
+                    Reply::Conflict { .. } | Reply::AlreadyDone | Reply::Held => {
+                        if let Some(it) = self.documents.get_mut(document) {
+                            it.pressed = None;
+                        }
+                        self.last_press_answered |= reply != Reply::Held;
+                        let reused = matches!(&reply, Reply::Conflict { why: ConflictReason::KeyReused, .. });
+                        if let Some(it) = self.documents.get_mut(document) {
+                            it.key_reused |= reused;
+                        }
+                    }
+                }
                 self.note(|| format!("doc {document} replies {}", shorten(&format!("{reply:?}"))));
             }
         }
@@ -465,6 +505,12 @@ impl<'c> World<'c> {
             return;
         }
         let lineage = it.lineage;
+        if let Some(it) = self.documents.get_mut(document) {
+            it.writes -= 1;
+            if it.writes == 0 && it.releases {
+                self.release_drive(document);
+            }
+        }
         let Some(device) = self.devices.get_mut(lineage.device) else { return };
         let event = match device.storage.persist(t, &slot, write) {
             Persisted::Done(durability) => Event::Persisted(ticket, durability),
@@ -487,12 +533,21 @@ impl<'c> World<'c> {
 
     fn drive(&mut self, document: usize) {
         let slot = self.slot_of(document);
+        if self.documents.get(document).is_some_and(|it| it.releases) {
+            // Asked for anew: whoever waits is first.
+            self.release_drive(document);
+        }
         let Some(it) = self.documents.get(document) else { return };
         let Some(device) = self.devices.get_mut(it.lineage.device) else { return };
         let holder = device.drive.iter().find(|(held, _)| *held == slot).map(|(_, holder)| *holder);
         let event = match holder {
-            _ if device.no_locks => return,
-            Some(holder) if holder != document => Event::DriveBusy,
+            _ if device.no_locks => Event::DriveUnsupported,
+            Some(holder) if holder != document => {
+                if !device.turns.contains(&(slot.clone(), document)) {
+                    device.turns.push((slot, document));
+                }
+                Event::DriveBusy
+            }
             Some(_) => Event::DriveGranted,
             None => {
                 device.drive.push((slot, document));
@@ -500,14 +555,27 @@ impl<'c> World<'c> {
             }
         };
         let delay = self.choices.between(0, 5);
-        self.after(delay, Due::Tell { document, event });
+        let due =
+            if matches!(event, Event::DriveGranted) { Due::Grant { document } } else { Due::Tell { document, event } };
+        self.after(delay, due);
     }
 
+    /// Gives up the lock and the turn; whoever is next gets it, and reads before it acts.
     pub(crate) fn release_drive(&mut self, document: usize) {
         let Some(it) = self.documents.get(document) else { return };
-        if let Some(device) = self.devices.get_mut(it.lineage.device) {
-            device.drive.retain(|(_, holder)| *holder != document);
+        let lineage = it.lineage;
+        if let Some(it) = self.documents.get_mut(document) {
+            it.releases = false;
         }
+        let Some(device) = self.devices.get_mut(lineage.device) else { return };
+        device.turns.retain(|(_, waiting)| *waiting != document);
+        let held = device.drive.iter().position(|(_, holder)| *holder == document);
+        let Some((slot, _)) = held.map(|at| device.drive.remove(at)) else { return };
+        let Some(next) = device.turns.iter().position(|(wanted, _)| *wanted == slot) else { return };
+        let (_, next) = device.turns.remove(next);
+        device.drive.push((slot, next));
+        self.look_soon(next, 1);
+        self.after(2, Due::Grant { document: next });
     }
 
     /// The document is gone; what it sent may still be on its way.
@@ -581,6 +649,7 @@ pub const fn event_name(event: &Event) -> &'static str {
         Event::Shown => "shown",
         Event::DriveGranted => "drive_granted",
         Event::DriveBusy => "drive_busy",
+        Event::DriveUnsupported => "drive_unsupported",
         Event::SubjectChanged => "subject_changed",
     }
 }

@@ -38,6 +38,22 @@ export async function lock(tabs, name, waitMs, run) {
   }
 }
 
+/**
+ * Asks for a lock and reports as `lock` does, without waiting; when another document holds it, waits its turn and reports
+ * again: whoever held it may be gone (R70). What is returned ends the wait.
+ * @param {Tabs} tabs @param {string} name @param {(release?: ((value?: unknown) => void) | null) => void} run
+ */
+export function drive(tabs, name, run) {
+  const wait = new AbortController();
+  lock(tabs, name, 0, (release) => {
+    run(release);
+    if (release !== null) return;
+    const { signal } = wait;
+    navigator.locks.request(name, { signal }, () => new Promise((release) => run(release))).catch(() => {});
+  });
+  return () => wait.abort();
+}
+
 /** @param {Tabs} tabs @param {string} slot */
 export function hint(tabs, slot) {
   // Other tabs look again when they are shown; a lost hint is only slower.

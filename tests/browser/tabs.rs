@@ -64,7 +64,41 @@ async fn held(tabs: &Tabs, name: &str) -> Hold {
 }
 
 async fn drive(tabs: &Tabs, name: &str) -> Drive {
-    eventually(|done| tabs.try_drive(name, done)).await
+    let turn = Rc::new(Cell::new(None));
+    let kept = Rc::clone(&turn);
+    let drive = eventually(move |done| {
+        let done = Cell::new(Some(done));
+        kept.set(Some(tabs.drive(name, move |drive| {
+            if let Some(done) = done.take() {
+                done(drive);
+            }
+        })));
+    })
+    .await;
+    // Nobody waits for a turn any longer.
+    drop(turn.take());
+    drive
+}
+
+#[wasm_bindgen_test]
+async fn r70_given_a_driver_that_is_gone_then_the_next_in_turn_drives_and_one_that_gave_up_never_does() {
+    let (one, other, third) = (Tabs::new(), Tabs::new(), Tabs::new());
+    let Drive::Granted(hold) = drive(&one, "postonce:drive:turn").await else { panic!("nobody else drives") };
+    let reports = Rc::new(RefCell::new(Vec::new()));
+    let note = |who: &'static str| {
+        let reports = Rc::clone(&reports);
+        move |drive: Drive| reports.borrow_mut().push((who, drive))
+    };
+    let gone = other.drive("postonce:drive:turn", note("other"));
+    let turn = third.drive("postonce:drive:turn", note("third"));
+    settle().await;
+    drop(gone);
+    drop(hold);
+    settle().await;
+    let granted: Vec<_> =
+        reports.borrow().iter().filter(|(_, it)| matches!(it, Drive::Granted(_))).map(|(who, _)| *who).collect();
+    assert_eq!(granted, ["third"]);
+    drop(turn);
 }
 
 #[wasm_bindgen_test]

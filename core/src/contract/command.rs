@@ -3,6 +3,7 @@
 use super::policy::{Age, Policy, SubjectRule};
 use super::problem::Problem;
 use super::record::{Claim, Record, RecordState, Recovery, Stored, recovery};
+use crate::planted::{self, Bug};
 use crate::time::{Millis, Wall};
 
 /// What became of the key in the request, before any look-up.
@@ -96,6 +97,11 @@ pub fn screen(key: KeyLine, subject: SubjectTag, rule: SubjectRule) -> Result<()
         (SubjectTag::Same, SubjectRule::Required | SubjectRule::Anonymous)
         | (SubjectTag::Absent, SubjectRule::Anonymous) => Ok(()),
         (SubjectTag::Absent, SubjectRule::Required) => Err(Problem::SubjectMissing),
+        (SubjectTag::Different, SubjectRule::Required | SubjectRule::Anonymous)
+            if planted::is_on(Bug::OtherSubjectRuns) =>
+        {
+            Ok(())
+        }
         (SubjectTag::Different, SubjectRule::Required | SubjectRule::Anonymous) => Err(Problem::WrongSubject),
     }
 }
@@ -116,13 +122,17 @@ pub fn decide_command<'r>(
 }
 
 fn with_record<'r>(record: &'r Record, request: &CommandRequest<'_>, policy: &Policy, now: Wall) -> Decision<'r> {
-    if record.fingerprint.as_deref().is_some_and(|bound| bound != request.fingerprint) {
+    if record.fingerprint.as_deref().is_some_and(|bound| bound != request.fingerprint)
+        && !planted::is_on(Bug::PayloadNotCompared)
+    {
         return Decision::KeyReused;
     }
     match &record.state {
         RecordState::Completed(stored) | RecordState::Rejected(stored) => Decision::Replay(stored),
+        RecordState::Uncertain if planted::is_on(Bug::UncertainRuns) => Decision::Execute,
         RecordState::Uncertain => Decision::Uncertain,
         RecordState::Fenced => Decision::Fenced,
+        RecordState::InProgress(_) if planted::is_on(Bug::InProgressRuns) => Decision::Execute,
         RecordState::InProgress(claim) => match recovery(claim, policy.recovery, now) {
             Some(due) => Decision::Recover(due, claim),
             None => Decision::InProgress { retry_after: policy.retry_after },
@@ -140,7 +150,11 @@ fn without_record<'r>(request: &CommandRequest<'_>, policy: &Policy, now: Wall) 
         Age::Expired => Decision::Expired,
         Age::Ahead => Decision::ClockSkew,
         Age::BelowFloor => Decision::Uncertain,
-        Age::Current if request.deadline.is_some_and(|deadline| now > deadline) => Decision::DeadlinePassed,
+        Age::Current
+            if request.deadline.is_some_and(|deadline| now > deadline) && !planted::is_on(Bug::DeadlinePassedRuns) =>
+        {
+            Decision::DeadlinePassed
+        }
         Age::Current => Decision::Execute,
     }
 }

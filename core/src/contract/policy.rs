@@ -1,5 +1,6 @@
 //! The published numbers of one operation on the server: retention, skew, lease, and what recovery may do.
 
+use crate::planted::{self, Bug};
 use crate::time::{Millis, Wall};
 
 /// What a server promises for one operation. All durations are milliseconds on the store's clock.
@@ -69,7 +70,10 @@ impl Policy {
     /// When a record last changed at `changed` may be purged, and not a moment earlier: retention plus twice the skew
     /// (R116), so that a key the store still admits can never have lost its record or tombstone.
     #[must_use]
-    pub const fn purge_from(&self, changed: Wall) -> Wall {
+    pub fn purge_from(&self, changed: Wall) -> Wall {
+        if planted::is_on(Bug::PurgedTooEarly) {
+            return changed.plus(Millis(self.retention.0 / 2));
+        }
         changed.plus(self.retention).plus(self.skew).plus(self.skew)
     }
 
@@ -83,9 +87,12 @@ impl Policy {
             (rule, Some(sent)) => {
                 if sent > now.plus(self.skew) {
                     Age::Ahead
-                } else if rule == RetentionRule::Purged && now.since(sent) > self.retention.saturating_add(self.skew) {
+                } else if rule == RetentionRule::Purged
+                    && !planted::is_on(Bug::ExpiredAsNew)
+                    && now.since(sent) > self.retention.saturating_add(self.skew)
+                {
                     Age::Expired
-                } else if self.floor.is_some_and(|floor| sent < floor) {
+                } else if self.floor.is_some_and(|floor| sent < floor) && !planted::is_on(Bug::FloorIgnored) {
                     Age::BelowFloor
                 } else {
                     Age::Current

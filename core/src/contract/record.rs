@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::policy::RecoveryClass;
+use crate::planted::{self, Bug};
 use crate::time::Wall;
 
 /// One key's record as the store holds it.
@@ -178,8 +179,11 @@ pub enum Recovery {
 /// What recovery a claim is due at `now`; `None` while its lease holds.
 #[must_use]
 pub fn recovery(claim: &Claim, class: RecoveryClass, now: Wall) -> Option<Recovery> {
-    if now < claim.lease_until {
+    if now < claim.lease_until && !planted::is_on(Bug::LeaseNotAwaited) {
         return None;
+    }
+    if planted::is_on(Bug::StartedReleased) {
+        return Some(Recovery::Release);
     }
     Some(match (claim.phase, class) {
         (

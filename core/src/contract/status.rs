@@ -2,6 +2,7 @@
 
 use super::policy::{Age, Policy};
 use super::record::{Claim, Record, RecordState, Recovery, StateName, recovery};
+use crate::planted::{self, Bug};
 use crate::time::Wall;
 
 /// What to answer to a status check.
@@ -60,6 +61,9 @@ pub fn decide_fence<'r>(
     now: Wall,
 ) -> FenceDecision<'r> {
     match record {
+        Some(record) if planted::is_on(Bug::FenceOverwrites) && matches!(record.state, RecordState::InProgress(_)) => {
+            FenceDecision::Tombstone
+        }
         Some(record) => match recovery_due(record, policy, now) {
             Some((due, claim)) => FenceDecision::Recover(due, claim),
             None => FenceDecision::Known(record),
@@ -67,6 +71,7 @@ pub fn decide_fence<'r>(
         None => match policy.age(first_sent, now) {
             Age::Current => FenceDecision::Tombstone,
             Age::Ahead => FenceDecision::ClockSkew,
+            Age::Expired if planted::is_on(Bug::FenceOfOldKey) => FenceDecision::Tombstone,
             Age::Expired | Age::Unstated => FenceDecision::Refused(StateName::Expired),
             Age::BelowFloor => FenceDecision::Refused(StateName::Uncertain),
         },

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::form::collect;
 use super::{CONTRACT_VERSION, Canonical, Field, FingerprintError, RESERVED_PREFIX, Target, ecmascript_lexeme};
 use crate::json::{DEPTH_MAX, JsonError, Value, is_number, order, push_decimal, push_hex, push_quoted};
+use crate::planted::{self, Bug};
 
 /// The canonical bytes of a form, whatever it is encoded as (R14).
 ///
@@ -46,6 +47,7 @@ pub fn canonical_value(
     pen.object(&text_members(target.path), Members::All, 0);
     pen.out.push_str(",\"payload\":");
     match payload {
+        Value::Object(_) if planted::is_on(Bug::FieldIgnored) => pen.out.push_str("{}"),
         Value::Object(members) => pen.object(members, Members::Significant, 0),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => pen.value(payload, 0),
     }

@@ -5,10 +5,11 @@ use super::event::Ticket;
 use super::inquiry::Purpose;
 use super::state::{Cause, Doubt, NotSentReason, Problem, State, Success, UnknownReason, WaitReason};
 use super::submit::OFFLINE_LOOK;
-use super::{Activity, Machine, Then};
+use super::{Activity, Machine, Then, Turn};
 use crate::backoff;
 use crate::budget::GRACE;
 use crate::json;
+use crate::planted::{self, Bug};
 use crate::record::{Ending, Phase};
 use crate::time::{Millis, Now, Wall};
 use crate::verdict::{self, Answer, Verdict};
@@ -20,20 +21,38 @@ impl Machine {
     /// Writes the attempt ahead of its first byte (R19); the report of the store starts it.
     pub(super) fn claim(&mut self, now: Now, fx: &mut Effects) {
         let cap = self.operation.attempt_cap();
+        if planted::is_on(Bug::DeadlineRestarts) {
+            self.round = crate::budget::Round::start(now, self.operation.budget);
+        }
         if self.round.attempt_cap(now, cap, self.budget_minimum()).is_none() {
             self.end_round(now, UnknownReason::Deadline, fx);
             return;
         }
+        if let Some(at) = self.record.current.as_ref().and_then(|current| current.not_before)
+            && at > now.wall
+            && !planted::is_on(Bug::RetryAfterIgnored)
+        {
+            // Back online sooner than the server allows, say (R50).
+            return self.wait_or_end(now, at.since(now.wall), WaitReason::RetryAfter, Then::Attempt, fx);
+        }
         if let Some(current) = &mut self.record.current {
-            current.attempts = current.attempts.saturating_add(1);
+            if planted::is_on(Bug::KeyPerAttempt) {
+                current.key = crate::key::Key::from_random([current.attempts.wrapping_add(100); 16]);
+            }
+            if !planted::is_on(Bug::AttemptsNotCounted) {
+                current.attempts = current.attempts.saturating_add(1);
+            }
             current.phase = Phase::Sending;
             current.driver = self.setting.document.clone();
             current.lease_until = now.wall.plus(cap).plus(GRACE);
             current.elapsed = self.round.elapsed(now);
         }
         let ticket: Ticket = self.write(fx);
-        self.activity = Activity::Claiming { ticket };
+        self.activity = Activity::Claiming { ticket, turn_until: None };
         fx.push(Effect::Announce);
+        if planted::is_on(Bug::CalledBeforeStored) {
+            self.send(now, fx);
+        }
     }
 
     /// The claim will not be followed by a `fetch`.
@@ -43,9 +62,22 @@ impl Machine {
         }
     }
 
+    /// The claim stands. It is followed by `fetch` once no other document can be sending: whoever holds the drive lock sees
+    /// that it was outrun and gives it up, or its time is over (R36, R69).
+    pub(super) fn send_in_turn(&mut self, now: Now, fx: &mut Effects) {
+        match (&self.activity, self.turn) {
+            (Activity::Claiming { turn_until: Some(_), .. }, Turn::Unasked | Turn::Mine | Turn::NoLocks) => {
+                self.send(now, fx);
+            }
+            (_, Turn::Unasked | Turn::Asked | Turn::Mine | Turn::Others | Turn::NoLocks) => {}
+        }
+    }
+
     /// The claim stands: call `fetch`, if there is still time (R32, R33).
     pub(super) fn send(&mut self, now: Now, fx: &mut Effects) {
-        let Some(cap) = self.round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum()) else {
+        let cap = self.round.attempt_cap(now, self.operation.attempt_cap(), self.budget_minimum());
+        let cap = cap.or(planted::is_on(Bug::DeadlineNotChecked).then_some(crate::budget::ATTEMPT_MINIMUM));
+        let Some(cap) = cap else {
             self.unclaim();
             self.end_round(now, UnknownReason::Deadline, fx);
             return;
@@ -73,14 +105,18 @@ impl Machine {
 
     pub(super) fn on_transport_failed(&mut self, now: Now, attempt: u8, fx: &mut Effects) {
         if self.out(attempt).is_some() {
-            self.doubt(Cause::Transport);
+            if !planted::is_on(Bug::FailureLeavesNoDoubt) {
+                self.doubt(Cause::Transport);
+            }
             self.retry(now, None, backoff::FLOOR, fx);
         }
     }
 
     pub(super) fn on_attempt_timed_out(&mut self, now: Now, attempt: u8, fx: &mut Effects) {
         if self.out(attempt).is_some() {
-            self.doubt(Cause::TimedOut);
+            if !planted::is_on(Bug::TimeoutLeavesNoDoubt) {
+                self.doubt(Cause::TimedOut);
+            }
             self.retry(now, None, backoff::FLOOR, fx);
         }
     }
@@ -94,6 +130,13 @@ impl Machine {
             } else {
                 self.retry(now, None, backoff::FLOOR, fx);
             }
+        }
+    }
+
+    /// Planted bugs only: no rule lets a doubt go without an authoritative answer.
+    fn forget_doubt(&mut self) {
+        if let Some(current) = &mut self.record.current {
+            current.doubt = Doubt::None;
         }
     }
 
@@ -156,7 +199,12 @@ impl Machine {
                 }
             }
             Verdict::Refused { status, problem } => self.refuse(now, UnknownReason::Refused, status, problem, fx),
-            Verdict::Suspended(why) => self.rest(now, Phase::Suspended(why), fx),
+            Verdict::Suspended(why) => {
+                if planted::is_on(Bug::SuspendedForgets) {
+                    self.forget_doubt();
+                }
+                self.rest(now, Phase::Suspended(why), fx);
+            }
             Verdict::NotRun { status, problem, after } => {
                 self.last_refusal = Some((status, problem));
                 self.retry(now, after, backoff::FLOOR_UNAVAILABLE, fx);
@@ -246,6 +294,9 @@ impl Machine {
     /// This copy ran nothing. Without doubt the wish surely was not done; with it, that stays open (R21).
     fn refuse(&mut self, now: Now, why: UnknownReason, status: u16, problem: Problem, fx: &mut Effects) {
         self.last_refusal = Some((status, problem));
+        if planted::is_on(Bug::RefusalClearsDoubt) {
+            self.forget_doubt();
+        }
         self.end_round(now, why, fx);
     }
 
@@ -262,6 +313,8 @@ impl Machine {
     /// Another attempt after our backoff or the asked wait, if attempts and budget allow it (R33, R34, R43, R48).
     fn retry(&mut self, now: Now, after: Option<Millis>, floor: Millis, fx: &mut Effects) {
         let attempts = self.record.current.as_ref().map_or(0, |current| current.attempts);
+        let after = after.filter(|_| !planted::is_on(Bug::RetryAfterIgnored));
+        let floor = if planted::is_on(Bug::NoFloor) { Millis(1) } else { floor };
         if let (Some(after), Some(current)) = (after, &mut self.record.current) {
             current.not_before = Some(now.wall.plus(after.min(self.operation.retention)));
         }
@@ -364,7 +417,12 @@ impl Machine {
     fn close_round(&mut self, now: Now, why: UnknownReason, unsent: NotSentReason, fx: &mut Effects) {
         let doubt = self.record.current.as_ref().map(|current| current.doubt).unwrap_or_default();
         match (doubt, self.last_refusal.clone()) {
-            (Doubt::Possible { .. }, _) => self.rest(now, Phase::Unknown(why), fx),
+            (Doubt::Possible { .. }, _) => {
+                self.rest(now, Phase::Unknown(why), fx);
+                if planted::is_on(Bug::UnknownUnlocks) {
+                    self.record.current = None;
+                }
+            }
             (Doubt::None, Some((status, problem))) => {
                 self.rest(now, Phase::Refused { status, kind: problem.kind.clone() }, fx);
                 self.shown = Some(State::Refused { status, problem });

@@ -136,6 +136,8 @@ pub enum Event {
     DriveGranted,
     /// Another document holds the drive lock.
     DriveBusy,
+    /// There are no locks here (R71).
+    DriveUnsupported,
     /// Another subject is there now, or nobody (R25, R93).
     SubjectChanged,
 }

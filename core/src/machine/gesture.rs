@@ -7,6 +7,7 @@ use super::event::Entropy;
 use super::inquiry::Purpose;
 use super::state::{Cause, NotSentReason, Ruling, State, UnknownReason};
 use super::{Activity, Machine};
+use crate::planted::{self, Bug};
 use crate::record::{Current, Ending, LeftOpen, OPEN_MAX, OpenEnding, Phase};
 use crate::time::Now;
 
@@ -42,7 +43,9 @@ impl Machine {
             self.rest(now, Phase::Reserved, fx);
             return;
         }
-        if self.operation.can_fence() {
+        if planted::is_on(Bug::BeginNewSkipsFence) {
+            self.open_generation(now, fx);
+        } else if self.operation.can_fence() {
             self.inquire(now, Purpose::BeginNew { leave_open }, fx);
         } else if leave_open {
             self.leave_open(now, fx);
@@ -77,7 +80,9 @@ impl Machine {
             fx.push(Effect::Announce);
             return;
         }
-        if let Some(current) = self.record.current.take() {
+        if let Some(current) = self.record.current.take()
+            && !planted::is_on(Bug::LeftOpenForgotten)
+        {
             self.record.open.push(left_open(current, now));
         }
         self.open_generation(now, fx);
@@ -93,6 +98,9 @@ impl Machine {
             Activity::Waiting { .. } => self.stop_unsent(now, fx),
             Activity::Sending { .. } => {
                 fx.push(Effect::Abort);
+                if planted::is_on(Bug::StopSaysNotSent) {
+                    return self.rest(now, Phase::NotSent(NotSentReason::Stopped), fx);
+                }
                 self.doubt(Cause::Stopped);
                 self.rest(now, Phase::Unknown(UnknownReason::Stopped), fx);
             }
@@ -159,7 +167,7 @@ impl Machine {
 
     /// Somebody else is there: nothing is shown, resumed or sent any more, and remembered values go (R25, R93).
     pub(super) fn on_subject_changed(&mut self, now: Now, fx: &mut Effects) {
-        if self.inert {
+        if self.inert || planted::is_on(Bug::SubjectIgnored) {
             return;
         }
         if self.read_only.is_none() && self.loaded {

@@ -5,10 +5,11 @@ use alloc::string::String;
 use super::effect::{Declined, Effect, Effects, Headers, Reply};
 use super::event::{Target, Ticket};
 use super::state::{Cause, DisputeReason, Doubt, State, Success, UnknownReason, WaitReason};
-use super::{Activity, Machine, Then};
+use super::{Activity, Machine, Then, Turn};
 use crate::backoff;
 use crate::budget::{CHECK_SPACING, GESTURE_SPACING, STATUS_BUDGET, STATUS_POLLS_MAX};
 use crate::operation::Contract;
+use crate::planted::{self, Bug};
 use crate::reconcile::{self, Finding, Inquired, Stored};
 use crate::record::{Ending, OpenEnding, Phase};
 use crate::time::{Millis, Mono, Now, Wall};
@@ -241,6 +242,10 @@ impl Machine {
             Finding::OtherPayload { stored, first_seen } => {
                 self.found_other_payload(now, inquiry.purpose, stored, first_seen, fx);
             }
+            // Whatever short of an outcome is found, it stays with the person who decides (R128).
+            Finding::Suspended(_) | Finding::Uncertain | Finding::Expired if self.is_handed_over() => {
+                self.rest(now, Phase::Unknown(UnknownReason::HandedOver), fx);
+            }
             Finding::Suspended(why) => self.rest(now, Phase::Suspended(why), fx),
             // The same key goes out and is told the same: then the answer is about what was sent.
             Finding::Uncertain if inquiry.purpose == Purpose::Renew => {
@@ -279,6 +284,9 @@ impl Machine {
                 if !self.polls_again(now, inquiry, after, fx) {
                     self.leave_open_question(now, inquiry.purpose, fx);
                 }
+            }
+            Finding::NotFound if planted::is_on(Bug::NotFoundMeansFenced) => {
+                self.found_fenced(now, inquiry.purpose, fx);
             }
             Finding::NotFound => self.found_nothing(now, inquiry.purpose, fx),
         }
@@ -385,7 +393,7 @@ impl Machine {
 
     /// Nobody else holds the lease, or this document holds the drive lock.
     fn may_drive(&self, now: Now) -> bool {
-        self.drives
+        self.turn == Turn::Mine
             || self
                 .record
                 .current
@@ -496,6 +504,10 @@ impl Machine {
             }
         }
         fx.push(Effect::Announce);
+    }
+
+    pub(super) fn is_handed_over(&self) -> bool {
+        self.record.current.as_ref().is_some_and(|current| current.phase == Phase::Unknown(UnknownReason::HandedOver))
     }
 
     /// Whether the current key may have run.

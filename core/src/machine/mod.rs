@@ -36,6 +36,7 @@ use self::state::{Problem, State, UnknownReason, WaitReason};
 use crate::budget::Round;
 use crate::key::Key;
 use crate::operation::{Contract, Operation, Persistence};
+use crate::planted::{self, Bug};
 use crate::record::{Current, Ending, Phase, Record, Tombstone, Version};
 use crate::slot::Slot;
 use crate::time::{Millis, Mono, Now, Wall};
@@ -63,7 +64,12 @@ enum Activity {
     /// Nothing.
     Resting,
     /// The write-ahead claim of an attempt is on its way to the store (R19).
-    Claiming { ticket: Ticket },
+    Claiming {
+        /// The write.
+        ticket: Ticket,
+        /// It has landed, and the drive lock is waited for until then (R36).
+        turn_until: Option<Mono>,
+    },
     /// `fetch` was called.
     Sending { attempt: u8, called: Now, ends: Mono },
     /// Between attempts or polls.
@@ -72,6 +78,21 @@ enum Activity {
     Inquiring(inquiry::Inquiry),
     /// Another document drives; `pressed` when a submit waits for what becomes of it.
     Observing { lease_ends: Mono, pressed: bool },
+}
+
+/// The drive lock, as far as this document knows (R70).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Not asked for, or waited for long enough.
+    Unasked,
+    /// No answer yet.
+    Asked,
+    /// Held.
+    Mine,
+    /// Another document holds it.
+    Others,
+    /// There are no locks: the record's lease decides (R71).
+    NoLocks,
 }
 
 /// What follows a wait.
@@ -131,9 +152,7 @@ pub struct Machine {
     entropy: Entropy,
     /// The form holds a draft that only `beginNew` may send (R122).
     draft_held: bool,
-    drives: bool,
-    /// Another document holds the drive lock, as far as known.
-    drive_busy: bool,
+    turn: Turn,
     clock_corrected: bool,
     last_refusal: Option<(u16, Problem)>,
     last_gesture: Option<Mono>,
@@ -169,8 +188,7 @@ impl Machine {
             wish: None,
             entropy: Entropy([0; 16]),
             draft_held: false,
-            drives: false,
-            drive_busy: false,
+            turn: Turn::Unasked,
             clock_corrected: false,
             last_refusal: None,
             last_gesture: None,
@@ -214,9 +232,10 @@ impl Machine {
             Event::Online(online) => self.on_online(now, online, fx),
             Event::Shown => self.check_automatically(now, fx),
             Event::DriveGranted => self.on_drive_granted(now, fx),
-            Event::DriveBusy => {
-                self.drives = false;
-                self.drive_busy = true;
+            Event::DriveBusy => self.turn = Turn::Others,
+            Event::DriveUnsupported => {
+                self.turn = Turn::NoLocks;
+                self.send_in_turn(now, fx);
             }
             Event::SubjectChanged => self.on_subject_changed(now, fx),
         }
@@ -227,7 +246,8 @@ impl Machine {
     #[must_use]
     pub fn next_wake(&self) -> Option<(Mono, WakeReason)> {
         let main = match &self.activity {
-            Activity::Resting | Activity::Claiming { .. } => None,
+            Activity::Resting | Activity::Claiming { turn_until: None, .. } => None,
+            Activity::Claiming { turn_until: Some(until), .. } => Some((*until, WakeReason::WaitEnds)),
             Activity::Sending { ends, .. } => Some((*ends, WakeReason::AttemptEnds)),
             Activity::Waiting { until, .. } => Some((*until, WakeReason::WaitEnds)),
             Activity::Inquiring(inquiry) => Some((inquiry.wakes_at(), WakeReason::Poll)),
@@ -248,11 +268,19 @@ impl Machine {
             self.on_inquiry_failed(now, ticket, fx);
         }
         match &self.activity {
-            Activity::Resting | Activity::Claiming { .. } => {}
+            Activity::Resting => {}
+            Activity::Claiming { turn_until, .. } => {
+                if turn_until.is_some_and(|until| now.mono >= until) {
+                    self.turn = Turn::Unasked;
+                    self.send(now, fx);
+                }
+            }
             Activity::Sending { attempt, ends, .. } => {
                 if now.mono >= *ends || self.round.is_over(now) {
                     let attempt = *attempt;
-                    fx.push(Effect::Abort);
+                    if !planted::is_on(Bug::NotAborted) {
+                        fx.push(Effect::Abort);
+                    }
                     self.on_attempt_timed_out(now, attempt, fx);
                 }
             }
@@ -307,7 +335,7 @@ impl Machine {
     /// Writes the record: one revision up, on top of what is known to be stored.
     fn write(&mut self, fx: &mut Effects) -> Ticket {
         self.record.version.rev = self.record.version.rev.saturating_add(1);
-        self.record.version.writer = self.setting.seed;
+        self.record.version.writer = if planted::is_on(Bug::WriterForgotten) { 0 } else { self.setting.seed };
         let ticket = self.ticket();
         let version = self.record.version;
         let aside = core::mem::take(&mut self.aside);
@@ -373,12 +401,25 @@ impl Machine {
 
     /// Gives the drive back, tells everybody, answers every waiting submit.
     fn settle(&mut self, reply: Reply, fx: &mut Effects) {
-        if self.drives {
-            self.drives = false;
-            fx.push(Effect::Release);
-        }
+        self.give_up_drive(fx);
         fx.push(Effect::Announce);
         fx.push(Effect::ReplyAll(reply));
+    }
+
+    /// Asks for the drive lock, unless it is held.
+    fn ask_drive(&mut self, fx: &mut Effects) {
+        if self.turn != Turn::Mine {
+            self.turn = Turn::Asked;
+            fx.push(Effect::Drive);
+        }
+    }
+
+    fn give_up_drive(&mut self, fx: &mut Effects) {
+        // A turn that is waited for is given up too: whoever asks again stands behind the one that won.
+        if matches!(self.turn, Turn::Asked | Turn::Mine | Turn::Others) {
+            fx.push(Effect::Release);
+        }
+        self.turn = Turn::Unasked;
     }
 
     fn decline(why: Declined, fx: &mut Effects) {
@@ -387,7 +428,7 @@ impl Machine {
 
     /// Whether an attempt waits for that write.
     fn is_claimed_by(&self, ticket: Ticket) -> bool {
-        matches!(self.activity, Activity::Claiming { ticket: claim } if claim == ticket)
+        matches!(self.activity, Activity::Claiming { ticket: claim, .. } if claim == ticket)
     }
 
     fn on_persisted(&mut self, now: Now, ticket: Ticket, durability: Durability, fx: &mut Effects) {
@@ -395,7 +436,9 @@ impl Machine {
         let changed = self.durability != durability;
         self.durability = durability;
         if self.is_claimed_by(ticket) {
-            self.send(now, fx);
+            let until = now.mono.plus(crate::budget::GRACE);
+            self.activity = Activity::Claiming { ticket, turn_until: Some(until) };
+            self.send_in_turn(now, fx);
         } else if changed {
             fx.push(Effect::Announce);
         }
@@ -408,7 +451,9 @@ impl Machine {
         self.stored = self.confirmed;
         if !self.is_claimed_by(ticket) {
             fx.push(Effect::Announce);
-        } else if self.operation.persistence == Persistence::Required || self.drive_busy {
+        } else if self.operation.persistence == Persistence::Required
+            || (self.turn == Turn::Others && !planted::is_on(Bug::NoStoreTwoDrivers))
+        {
             // Without a store only the lock tells of another document's key: two would be sent (R1, R71).
             self.unclaim();
             self.end_round_unsent(now, state::NotSentReason::StorageUnavailable, fx);
@@ -428,8 +473,8 @@ impl Machine {
     }
 
     /// Whether this document still speaks for the slot (R23).
-    const fn is_stale(&self) -> bool {
-        self.generation < self.record.version.generation
+    fn is_stale(&self) -> bool {
+        self.generation < self.record.version.generation && !planted::is_on(Bug::StaleSubmits)
     }
 
     fn conflict(&self, why: ConflictReason, offered: Vec<(String, String)>) -> Reply {
@@ -440,11 +485,14 @@ impl Machine {
     /// Milliseconds of age at which the key may no longer be sent (R28).
     fn is_too_old(&self, now: Now, reserved_at: Wall) -> bool {
         let limit = self.operation.retention.saturating_sub(crate::budget::SKEW);
-        now.wall.since(reserved_at) >= limit
+        now.wall.since(reserved_at) >= limit && !planted::is_on(Bug::RetentionIgnored)
     }
 
     /// When a lease is over. It never outlasts a budget: a longer one was written under another wall clock (R31, R70).
     fn lease_ends(&self, now: Now, until: Wall) -> Mono {
+        if planted::is_on(Bug::LeaseNeverEnds) {
+            return Mono(u64::MAX);
+        }
         now.mono.plus(until.since(now.wall).min(self.operation.budget.saturating_add(crate::budget::GRACE)))
     }
 

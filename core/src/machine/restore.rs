@@ -6,8 +6,10 @@ use super::effect::{ConflictReason, Effect, Effects, Reply};
 use super::event::Ticket;
 use super::inquiry::Purpose;
 use super::state::{Cause, NotSentReason, Problem, State, Success, UnknownReason};
-use super::{Activity, Machine};
-use crate::record::{self, Ending, Phase, Record, RecordFault, Tombstone};
+use super::submit::is_digest_of;
+use super::{Activity, Machine, Turn};
+use crate::planted::{self, Bug};
+use crate::record::{self, Current, Ending, Phase, Record, RecordFault, Tombstone};
 use crate::time::{Now, Wall};
 
 impl Machine {
@@ -26,7 +28,8 @@ impl Machine {
                         None => copy,
                     });
                 }
-                Err(RecordFault::Corrupt) => corrupt = true,
+                Err(RecordFault::Corrupt) => corrupt = !planted::is_on(Bug::CorruptOverwritten),
+                Err(RecordFault::Newer(_)) if planted::is_on(Bug::NewerOverwritten) => {}
                 Err(RecordFault::Newer(version)) => {
                     self.read_only = Some(UnknownReason::NewerVersion);
                     self.record.version = version;
@@ -34,14 +37,9 @@ impl Machine {
             }
         }
         // Where the database is spoilt, the copy beside it may be older: what it says did not happen may have (R85).
-        if let Some(record) = found.as_mut().filter(|_| spoilt) {
+        if let Some(record) = found.as_mut().filter(|_| spoilt && !planted::is_on(Bug::OlderCopyTrusted)) {
             match &mut record.current {
-                Some(current) => {
-                    current.raise_doubt(Cause::DocumentLost);
-                    if matches!(current.phase, Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_)) {
-                        current.phase = Phase::Unknown(UnknownReason::DocumentLost);
-                    }
-                }
+                Some(current) => distrust(current),
                 None => self.read_only = Some(UnknownReason::NoKey),
             }
         }
@@ -73,7 +71,7 @@ impl Machine {
         self.generation = self.record.version.generation;
         self.witnessed = self.record.current.is_some().then_some(self.generation);
         let Some(current) = &mut self.record.current else { return };
-        if current.phase == Phase::Sending {
+        if current.phase == Phase::Sending && !planted::is_on(Bug::LostDocumentForgotten) {
             // The write-ahead mark: bytes may have left with a document that is gone (R19, R20).
             current.raise_doubt(Cause::DocumentLost);
         }
@@ -84,7 +82,7 @@ impl Machine {
         match phase {
             Phase::Disputed(_) => {}
             Phase::Sending | Phase::Waiting if self.is_led_by_another(now) => {
-                fx.push(Effect::Drive);
+                self.ask_drive(fx);
                 self.look(now, Purpose::Load, fx);
             }
             Phase::Reserved
@@ -102,6 +100,7 @@ impl Machine {
             .current
             .as_ref()
             .is_some_and(|current| current.driver != self.setting.document && current.lease_until > now.wall)
+            && !planted::is_on(Bug::LeaseIgnored)
     }
 
     /// A status check where there is one and it may help; else what can be said without.
@@ -118,7 +117,7 @@ impl Machine {
     pub(super) fn after_look(&mut self, now: Now, pressed: bool, fx: &mut Effects) {
         let Some(current) = &self.record.current else { return };
         let live = matches!(current.phase, Phase::Sending | Phase::Waiting);
-        if live && !self.drives && self.is_led_by_another(now) {
+        if live && self.turn != Turn::Mine && self.is_led_by_another(now) {
             let lease_ends = self.lease_ends(now, current.lease_until);
             self.activity = Activity::Observing { lease_ends, pressed };
             fx.push(Effect::Announce);
@@ -167,18 +166,15 @@ impl Machine {
     }
 
     pub(super) fn on_drive_granted(&mut self, now: Now, fx: &mut Effects) {
-        self.drives = true;
-        self.drive_busy = false;
+        self.turn = Turn::Mine;
         match &self.activity {
             Activity::Observing { .. } => self.take_over(now, fx),
             // The claim asked for it.
-            Activity::Claiming { .. } | Activity::Sending { .. } | Activity::Waiting { .. } => {}
+            Activity::Claiming { .. } => self.send_in_turn(now, fx),
+            Activity::Sending { .. } | Activity::Waiting { .. } => {}
             // Asked at load: the driver is gone, so what the check leaves open is ours to say.
             Activity::Inquiring(_) => {}
-            Activity::Resting => {
-                self.drives = false;
-                fx.push(Effect::Release);
-            }
+            Activity::Resting => self.give_up_drive(fx),
         }
     }
 
@@ -235,12 +231,15 @@ impl Machine {
             return;
         }
         match &self.record.current {
-            None => self.show_ending_of_another(fx),
+            None => self.show_ending_of_another(pressed, fx),
             Some(current) if matches!(current.phase, Phase::Sending | Phase::Waiting) => {
                 let lease_ends = self.lease_ends(now, current.lease_until);
                 let same = self.holds_digest_of_current();
                 self.shown = None;
                 self.activity = Activity::Observing { lease_ends, pressed: pressed && same };
+                // To be next, should its driver die (R70).
+                self.give_up_drive(fx);
+                self.ask_drive(fx);
                 fx.push(Effect::Announce);
                 if pressed && !same {
                     self.reply_conflict_all(fx);
@@ -256,6 +255,9 @@ impl Machine {
             Some(_) => {
                 self.shown = None;
                 self.activity = Activity::Resting;
+                if pressed && !self.holds_digest_of_current() {
+                    self.reply_conflict_all(fx);
+                }
                 self.settle(Reply::Settled, fx);
             }
         }
@@ -287,8 +289,16 @@ impl Machine {
         }
     }
 
-    fn show_ending_of_another(&mut self, fx: &mut Effects) {
+    fn show_ending_of_another(&mut self, pressed: bool, fx: &mut Effects) {
         self.activity = Activity::Resting;
+        let last = self.record.last.as_ref();
+        let other = last
+            .zip(self.wish.as_ref())
+            .is_some_and(|(last, wish)| !is_digest_of(last.digest.as_ref(), &last.key, wish));
+        if pressed && other {
+            // What was pressed here is not what ended there: the person chooses (R6).
+            self.reply_conflict_all(fx);
+        }
         if self.witnessed == Some(self.record.version.generation) {
             self.shown = self.record.last.as_ref().map(state_of_tombstone);
         }
@@ -305,11 +315,15 @@ impl Machine {
         };
         let _ = self.reported(ticket);
         self.stored = Some(theirs.version);
+        if planted::is_on(Bug::OutrunSends) {
+            return self.write_again(ticket, fx);
+        }
         if self.stored == self.confirmed && theirs.version < self.record.version {
             // Nobody else wrote: an earlier write of ours did not land. What this document knows is newer (R65).
             return self.write_again(ticket, fx);
         }
         self.confirmed = self.stored;
+        let theirs = self.with_what_we_know(theirs);
         let ours_ends = self.record.current.is_none() && self.record.last.is_some();
         let theirs_open = theirs.current.is_some();
         let same = theirs.version.generation == self.record.version.generation;
@@ -324,7 +338,38 @@ impl Machine {
     }
 }
 
+/// What says that nothing ran may be older than what did.
+fn distrust(current: &mut Current) {
+    current.raise_doubt(Cause::DocumentLost);
+    if matches!(current.phase, Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_)) {
+        current.phase = Phase::Unknown(UnknownReason::DocumentLost);
+    }
+}
+
 impl Machine {
+    fn distrust_record(&mut self) {
+        self.shown = None;
+        if let Some(current) = &mut self.record.current {
+            distrust(current);
+        }
+    }
+
+    /// What this document learnt of the same key and could not store is not forgotten: a doubt, a server's wait.
+    fn with_what_we_know(&self, mut theirs: Record) -> Record {
+        if let (Some(ours), Some(current)) = (&self.record.current, &mut theirs.current)
+            && ours.key == current.key
+        {
+            current.not_before = current.not_before.max(ours.not_before);
+            if current.doubt == Default::default() && !matches!(self.activity, Activity::Claiming { .. }) {
+                current.doubt = ours.doubt;
+                if current.doubt != Default::default() && !matches!(current.phase, Phase::Sending | Phase::Waiting) {
+                    current.phase = Phase::Unknown(UnknownReason::DocumentLost);
+                }
+            }
+        }
+        theirs
+    }
+
     /// Somebody emptied or spoilt the store while this document lives: memory is the truth (F16). A spoilt text is kept
     /// aside.
     fn write_over(&mut self, ticket: Ticket, emptied: bool, fx: &mut Effects) {
@@ -336,6 +381,10 @@ impl Machine {
             return self.settle(Reply::Held, fx);
         }
         self.aside = !emptied;
+        if self.aside && matches!(self.activity, Activity::Resting | Activity::Observing { .. }) {
+            // What could not be read may be newer than what this document knows.
+            self.distrust_record();
+        }
         self.stored = None;
         self.write_again(ticket, fx);
     }

@@ -8,6 +8,7 @@ use super::{Activity, Machine, Then};
 use crate::budget::{ECHO_WINDOW, Round};
 use crate::fingerprint::Digest;
 use crate::key::Key;
+use crate::planted::{self, Bug};
 use crate::record::{Ending, Phase};
 use crate::time::{Millis, Now};
 
@@ -32,6 +33,7 @@ impl Machine {
     /// Whether the last intent still answers for a resubmit (R23).
     fn is_remembered_end(&self, now: Now) -> bool {
         self.record.last.as_ref().is_some_and(|last| now.wall.since(last.at) < ECHO_WINDOW)
+            && !planted::is_on(Bug::EchoForgotten)
     }
 
     pub(super) fn on_submit(&mut self, now: Now, wish: Wish, entropy: Entropy, fx: &mut Effects) {
@@ -63,7 +65,12 @@ impl Machine {
 
     /// Whether the wish reproduces the digest that the current key is bound to (R64).
     fn is_bound_to(&self, wish: &Wish) -> bool {
-        self.record.current.as_ref().is_some_and(|current| is_digest_of(current.digest.as_ref(), &current.key, wish))
+        planted::is_on(Bug::OtherFieldsJoin)
+            || self
+                .record
+                .current
+                .as_ref()
+                .is_some_and(|current| is_digest_of(current.digest.as_ref(), &current.key, wish))
     }
 
     /// A key that surely carries nothing: reserved, refused or not sent (R24).
@@ -83,11 +90,18 @@ impl Machine {
                 return;
             }
         }
+        let current = self.record.current.as_ref();
+        let reserved = current.is_some_and(|current| current.phase == Phase::Reserved);
+        if !reserved && !self.is_bound_to(&wish) && self.is_done_already(now, &wish) {
+            // Back to the fields of what is done, after others were turned down: only beginNew does it again (R23).
+            fx.push(Effect::Reply(Reply::AlreadyDone));
+            return;
+        }
         self.wish = Some(wish);
         fx.push(Effect::Keep(true));
         let half = Millis(self.operation.retention.0 / 2);
         let aged = self.record.current.as_ref().is_some_and(|current| now.wall.since(current.reserved_at) > half);
-        if aged && self.operation.can_fence() {
+        if aged && self.operation.can_fence() && !planted::is_on(Bug::AgedKeyKept) {
             // Nearly as old as the server's memory: replaced only after a fence says it is unused (R121). Bound already, so
             // that the same fields are known again whatever the fence says.
             if let (Some(wish), Some(current)) = (&self.wish, &mut self.record.current) {
@@ -101,6 +115,7 @@ impl Machine {
 
     /// The same fields again while the intent lives: join, or ask first and then send the same key (R20, R95).
     fn submit_again(&mut self, now: Now, wish: Wish, fx: &mut Effects) {
+        let handed_over = self.is_handed_over() && !planted::is_on(Bug::HandedOverResends);
         match &mut self.activity {
             Activity::Claiming { .. } | Activity::Sending { .. } | Activity::Waiting { .. } => return,
             Activity::Observing { pressed, .. } => {
@@ -110,7 +125,7 @@ impl Machine {
                 return;
             }
             Activity::Inquiring(inquiry) => {
-                if inquiry.purpose.yields_to_press() {
+                if inquiry.purpose.yields_to_press() && !handed_over {
                     inquiry.purpose = Purpose::BeforeResend;
                     self.wish = Some(wish);
                     fx.push(Effect::Keep(true));
@@ -121,7 +136,10 @@ impl Machine {
         }
         let phase = self.record.current.as_ref().map(|current| current.phase.clone());
         match phase {
-            Some(Phase::Unknown(why)) if why != super::state::UnknownReason::HandedOver && self.may_resend(now) => {
+            Some(Phase::Unknown(why))
+                if (why != super::state::UnknownReason::HandedOver || planted::is_on(Bug::HandedOverResends))
+                    && self.may_resend(now) =>
+            {
                 self.wish = Some(wish);
                 fx.push(Effect::Keep(true));
                 if self.operation.can_check() {
@@ -130,6 +148,8 @@ impl Machine {
                     self.start_round(now, fx);
                 }
             }
+            // Nothing ran yet: as if it had never been sent, its age included (R121).
+            Some(Phase::Suspended(_)) if !self.is_doubtful() => self.submit_with_kept_key(now, wish, fx),
             Some(Phase::Suspended(_)) if self.may_resend(now) => {
                 self.wish = Some(wish);
                 fx.push(Effect::Keep(true));
@@ -142,33 +162,32 @@ impl Machine {
         }
     }
 
+    /// Whether the last intent answers for these fields (R23).
+    fn is_done_already(&self, now: Now, wish: &Wish) -> bool {
+        let Some(last) = self.record.last.as_ref().filter(|_| self.is_remembered_end(now)) else { return false };
+        let answers = match &last.ending {
+            Ending::Succeeded { .. } => true,
+            Ending::Decided { outcome, .. } => *outcome != Ruling::NotApplied,
+            Ending::Rejected { .. } | Ending::Fenced => false,
+        };
+        // What an earlier submission carried is not known here: only beginNew sends another (R122).
+        let unknown = matches!(last.ending, Ending::Succeeded { earlier: Some(_), .. })
+            && last.digest.is_none()
+            && !planted::is_on(Bug::EarlierForgotten);
+        answers && (unknown || is_digest_of(last.digest.as_ref(), &last.key, wish))
+    }
+
     /// No key in use: the last one may answer, else the next generation opens (R23, R24).
     fn submit_after_end(&mut self, now: Now, wish: Wish, fx: &mut Effects) {
-        if self.is_remembered_end(now)
-            && let Some(last) = &self.record.last
-        {
-            // What an earlier submission carried is not known here: only beginNew sends another (R122).
-            let unknown = matches!(last.ending, Ending::Succeeded { earlier: Some(_), .. }) && last.digest.is_none();
-            let same = unknown || is_digest_of(last.digest.as_ref(), &last.key, &wish);
-            let answers = match &last.ending {
-                Ending::Succeeded { .. } => true,
-                Ending::Decided { outcome, .. } => *outcome != Ruling::NotApplied,
-                Ending::Rejected { .. } | Ending::Fenced => false,
-            };
-            if self.draft_held {
-                let reply = self.conflict(ConflictReason::KeyReused, wish.remembered);
-                fx.push(Effect::Reply(reply));
-                return;
-            }
-            if answers && same {
-                let reply = if self.witnessed == Some(self.generation) && self.shown.is_some() {
-                    Reply::Settled
-                } else {
-                    Reply::AlreadyDone
-                };
-                fx.push(Effect::Reply(reply));
-                return;
-            }
+        if self.is_remembered_end(now) && self.draft_held && !planted::is_on(Bug::EarlierForgotten) {
+            let reply = self.conflict(ConflictReason::KeyReused, wish.remembered);
+            fx.push(Effect::Reply(reply));
+            return;
+        }
+        if self.is_done_already(now, &wish) {
+            let shown = self.witnessed == Some(self.generation) && self.shown.is_some();
+            fx.push(Effect::Reply(if shown { Reply::Settled } else { Reply::AlreadyDone }));
+            return;
         }
         self.mint(now);
         self.wish = Some(wish);
@@ -205,7 +224,9 @@ impl Machine {
         if current.not_before.is_some_and(|at| at.since(now.wall) > self.operation.budget) {
             return Self::decline(Declined::TooSoon, fx);
         }
-        if self.wish.is_none() {
+        let unsent = !current.is_open();
+        if !self.wish.as_ref().is_some_and(|held| self.is_bound_to(held)) {
+            // Nothing is held, or what another document's record has overtaken.
             match wish {
                 Some(wish) if self.is_bound_to(&wish) => {
                     self.wish = Some(wish);
@@ -214,7 +235,14 @@ impl Machine {
                 _ => return Self::decline(Declined::OtherFields, fx),
             }
         }
-        self.start_round(now, fx);
+        match self.wish.take() {
+            // As at a submit: the key may be too old to go out as it is (R121).
+            Some(wish) if unsent => self.submit_with_kept_key(now, wish, fx),
+            wish => {
+                self.wish = wish;
+                self.start_round(now, fx);
+            }
+        }
     }
 
     /// Opens the next round of the current key with the held wish: one deadline, fixed here (R29).
@@ -242,7 +270,7 @@ impl Machine {
         self.shown = None;
         self.clock_corrected = false;
         self.last_refusal = None;
-        fx.push(Effect::Drive);
+        self.ask_drive(fx);
         if !self.setting.online {
             self.wait(now, OFFLINE_LOOK, WaitReason::Offline, Then::Attempt, fx);
         } else if let Some(at) = held_until {
@@ -265,6 +293,6 @@ impl Machine {
     }
 }
 
-fn is_digest_of(digest: Option<&Digest>, key: &Key, wish: &Wish) -> bool {
+pub(super) fn is_digest_of(digest: Option<&Digest>, key: &Key, wish: &Wish) -> bool {
     digest.is_some_and(|digest| *digest == Digest::of(key, &wish.canonical))
 }

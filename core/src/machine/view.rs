@@ -8,6 +8,7 @@ use super::restore::state_of_tombstone;
 use super::state::{DisputeReason, Doubt, Problem, State, UnknownReason, WaitReason};
 use super::{Activity, Machine};
 use crate::json::Value;
+use crate::planted::{self, Bug};
 use crate::record::{Ending, OpenEnding, Phase};
 use crate::time::{Millis, Now, Wall};
 
@@ -252,7 +253,7 @@ impl Machine {
             let wished = self.wished(name);
             let got = found.and_then(|value| plain_text(value.pointer(pointer)?));
             match (wished, got) {
-                (Some(wished), Some(got)) if wished == got => {}
+                (Some(wished), Some(got)) if wished == got || planted::is_on(Bug::DifferenceIgnored) => {}
                 (Some(wished), Some(got)) => {
                     let difference = State::Disputed {
                         why: DisputeReason::Value,

@@ -11,6 +11,7 @@ use crate::json::Value;
 use crate::key::Key;
 use crate::machine::state::{Cause, Problem, SuspendReason, UnknownReason};
 use crate::operation::{Contract, Operation};
+use crate::planted::{self, Bug};
 use crate::time::{Millis, Wall};
 
 /// What one answer proves.
@@ -102,6 +103,9 @@ impl Verdict {
 #[must_use]
 pub fn judge(answer: &Answer, operation: &Operation, key: &Key, now: Wall) -> Verdict {
     match &answer.kind {
+        ResponseKind::OpaqueRedirect if planted::is_on(Bug::RedirectConfirms) => {
+            return Verdict::Refused { status: 303, problem: Problem::default() };
+        }
         ResponseKind::OpaqueRedirect | ResponseKind::Redirected { confirmed: false } => {
             return ambiguous(Cause::Redirected);
         }
@@ -122,18 +126,23 @@ const fn ambiguous(cause: Cause) -> Verdict {
 }
 
 fn judge_success(answer: &Answer, operation: &Operation, key: &Key, body: Option<&Value>, now: Wall) -> Verdict {
-    let tied = operation.echo_none || answer.is_tied_to(key);
+    let loose = planted::is_on(Bug::UntiedConfirms);
+    let tied = operation.echo_none || answer.is_tied_to(key) || loose;
     let text = match (answer.status, &answer.body) {
         // No 2xx states a wait that counts (R52): the status route will.
         (202, _) => return Verdict::InProgress { after: None },
+        (_, Body::Unreadable) if planted::is_on(Bug::CutBodyRefused) => {
+            return Verdict::Refused { status: answer.status, problem: Problem::default() };
+        }
         (206, _) | (_, Body::Unreadable) => return ambiguous(Cause::Unreadable),
         (204 | 205, _) if operation.confirm_empty => String::new(),
         (204 | 205, _) => return ambiguous(Cause::Untied),
-        (_, Body::Text(_)) if body.is_none() => return ambiguous(Cause::Unreadable),
+        (_, Body::Text(_)) if body.is_none() && !loose => return ambiguous(Cause::Unreadable),
         (_, Body::Text(text)) => text.clone(),
     };
     // Our own contract marks its terminal answers; a 2xx without the marker was not given by the record (R127).
-    let marked = operation.contract != Some(Contract::Postonce) || operation.echo_none || answer.marker().is_some();
+    let marked =
+        operation.contract != Some(Contract::Postonce) || operation.echo_none || answer.marker().is_some() || loose;
     if !(tied && marked) {
         return ambiguous(Cause::Untied);
     }
@@ -147,11 +156,18 @@ fn judge_success(answer: &Answer, operation: &Operation, key: &Key, body: Option
 
 fn judge_refusal(answer: &Answer, operation: &Operation, key: &Key, body: Option<&Value>, now: Wall) -> Verdict {
     let status = answer.status;
+    let on_record = answer.marker().is_some() && answer.is_tied_to(key);
+    if matches!(status, 409 | 410 | 412 | 422) && answer.body == Body::Unreadable && !on_record {
+        // Under these our own problems travel, and some say that nobody can tell: unread, it proves nothing (R38, R60).
+        return ambiguous(Cause::Unreadable);
+    }
     let problem = read_problem(body);
     let server_now = || server_now(body);
     match (status, our_problem(&problem)) {
         (403, "wrong-subject") => Verdict::Suspended(SuspendReason::WrongSubject),
+        (409, "in-progress") if planted::is_on(Bug::InProgressRefused) => Verdict::Refused { status, problem },
         (409, "in-progress") => Verdict::InProgress { after: answer.wait(body, now) },
+        (409, "uncertain") if planted::is_on(Bug::UncertainRefused) => Verdict::Refused { status, problem },
         (409, "uncertain") => {
             Verdict::Final { cause: Cause::Uncertain, why: UnknownReason::Uncertain, server_now: None }
         }
@@ -161,10 +177,11 @@ fn judge_refusal(answer: &Answer, operation: &Operation, key: &Key, body: Option
         }
         (410, "fenced") => Verdict::Fenced,
         (412, "deadline-passed" | "clock-skew") => Verdict::ClockRefused { status, problem, server_now: server_now() },
+        (422, "key-reused") if planted::is_on(Bug::KeyReusedRejected) => Verdict::Rejected { status, problem },
         (422, "key-reused") => Verdict::KeyReused,
         (422, "token-refused") => Verdict::Refused { status, problem },
         // The record's own answer outranks what its status or the dialect would say of an unrecorded one (R127).
-        _ if answer.marker().is_some() && answer.is_tied_to(key) => Verdict::Rejected { status, problem },
+        _ if on_record => Verdict::Rejected { status, problem },
         _ => judge_unrecorded_refusal(answer, operation, body, now, problem),
     }
 }
@@ -184,7 +201,9 @@ fn judge_unrecorded_refusal(
         (429, _) => Verdict::NotRun { status, problem, after: answer.wait(body, now) },
         (409, Some(Contract::Ietf | Contract::Bare)) => Verdict::InProgress { after: answer.wait(body, now) },
         (422, Some(Contract::Ietf)) => Verdict::KeyReused,
-        _ if operation.refusals_final => Verdict::Rejected { status, problem },
+        _ if operation.refusals_final || planted::is_on(Bug::RejectedWithoutMarker) => {
+            Verdict::Rejected { status, problem }
+        }
         _ => Verdict::Refused { status, problem },
     }
 }
@@ -196,6 +215,8 @@ fn judge_server_error(answer: &Answer, body: Option<&Value>, now: Wall) -> Verdi
         return server_error(status);
     }
     match (status, our_problem(&problem)) {
+        (500, _) if planted::is_on(Bug::ServerErrorRefused) => Verdict::Refused { status, problem },
+        (502..=504, "") if planted::is_on(Bug::GatewayRefused) => Verdict::Refused { status, problem },
         (503, "not-started") => Verdict::NotRun { status, problem, after: answer.wait(body, now) },
         (503, _) => {
             Verdict::Ambiguous { cause: Cause::Status(status), after: answer.wait(body, now), unavailable: true }

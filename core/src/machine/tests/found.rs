@@ -237,6 +237,63 @@ fn r122_given_an_earlier_success_found_and_a_reload_then_a_resubmit_sends_nothin
 }
 
 #[test]
+fn r23_given_a_refusal_of_other_fields_then_going_back_to_what_is_done_sends_nothing_unasked() {
+    let mut one = Desk::new();
+    one.submit("2");
+    one.answer(created(&one.key(), "false"));
+    one.submit("7");
+    one.answer(status_only(404));
+    assert_eq!((one.state(), one.sent.len()), ("refused", 2));
+    one.submit("2");
+    assert_eq!((one.replies.last(), one.sent.len()), (Some(&Reply::AlreadyDone), 2));
+    one.submit("7");
+    assert_eq!(one.sent.len(), 3, "the refused wish may be tried again");
+}
+
+#[test]
+fn r6_given_other_fields_done_in_another_tab_then_a_press_is_answered_by_a_conflict_and_never_by_its_success() {
+    let mut one = Desk::new();
+    one.submit("3");
+    one.answer(created(&one.key(), "false"));
+    let mut two = Desk::open(order(), Store::default(), "doc-b", at(0));
+    two.machine.setting.seed = 11;
+    two.minted = 40;
+    two.store = one.store.clone();
+    two.submit("2");
+    assert!(matches!(two.replies.first(), Some(Reply::Conflict { .. })), "{:?}", two.replies);
+    assert!(two.sent.is_empty());
+}
+
+#[test]
+fn r36_given_a_drive_lock_that_another_holds_then_the_claim_waits_for_its_turn_and_no_longer_than_the_grace() {
+    let mut one = Desk::new();
+    one.drive_busy = true;
+    one.submit("2");
+    assert_eq!((one.state(), one.sent.len()), ("sending", 0));
+    one.feed(Event::DriveGranted);
+    assert_eq!(one.sent.len(), 1);
+    let mut two = Desk::new();
+    two.drive_busy = true;
+    two.submit("2");
+    two.run(1_001);
+    assert_eq!(two.sent.len(), 1, "never stuck behind a frozen holder");
+}
+
+#[test]
+fn r44_given_a_wish_that_another_document_overtook_then_a_resend_never_sends_its_bytes_under_the_other_key() {
+    let mut one = Desk::new();
+    one.lose_everything();
+    let mut two = Desk::open(order(), Store::default(), "doc-b", at(0));
+    two.machine.setting.seed = 11;
+    two.store = one.store.clone();
+    two.submit("7");
+    let sent = two.sent.len();
+    two.feed(Event::Resend(Some(wish("7"))));
+    assert_eq!(two.sent.len(), sent);
+    assert_eq!(two.declined.last(), Some(&Declined::OtherFields));
+}
+
+#[test]
 fn r48_given_a_kept_key_with_a_wait_beyond_the_budget_then_a_press_says_not_sent_and_never_nothing() {
     let mut one = Desk::new();
     one.submit("2");
@@ -257,6 +314,37 @@ fn r128_given_a_suspended_intent_without_a_doubt_then_it_is_never_handed_over_as
     one.feed(Event::HandOver);
     assert_eq!((one.state(), one.declined.last()), ("suspended", Some(&Declined::NotNow)));
     assert!(!one.may("hand_over"));
+}
+
+#[test]
+fn r128_given_a_hand_over_then_neither_a_401_nor_a_press_during_a_check_ever_sends_it_again() {
+    let mut one = Desk::new();
+    one.lose_everything();
+    one.feed(Event::HandOver);
+    let sent = one.sent.len();
+    one.feed(Event::Check(CURRENT));
+    one.answer_inquiry(status_only(401));
+    assert_eq!(one.machine.state(), State::Unknown { why: UnknownReason::HandedOver });
+    one.feed(Event::Check(CURRENT));
+    one.submit("2");
+    one.answer_inquiry(status(&one.key(), "2", "not_found"));
+    assert_eq!(one.machine.state(), State::Unknown { why: UnknownReason::HandedOver });
+    assert_eq!(one.sent.len(), sent);
+}
+
+#[test]
+fn r50_given_an_offline_hold_and_a_servers_wait_then_being_online_again_never_cuts_the_wait_short() {
+    let mut one = Desk::new();
+    one.submit("2");
+    one.answer(Answer { retry_after: Some("12".into()), ..status_only(429) });
+    one.pass(9_000);
+    one.feed(Event::Online(false));
+    one.submit("2");
+    one.pass(500);
+    one.feed(Event::Online(true));
+    assert_eq!((one.state(), one.sent.len()), ("waiting", 1));
+    one.run(3_500);
+    assert_eq!(one.sent.len(), 2);
 }
 
 #[test]
