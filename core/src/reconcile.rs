@@ -92,13 +92,9 @@ pub fn find(answer: &Answer, inquired: &Inquired<'_>, now: Wall) -> Finding {
     let body = answer.json();
     let body = body.as_ref();
     let unusable = Finding::Unusable { after: answer.wait(body, now) };
-    // Behind a redirect another route answered, perhaps to another method (R40).
-    match answer.kind {
-        ResponseKind::Readable => {}
-        ResponseKind::OpaqueRedirect | ResponseKind::Redirected { .. } => return unusable,
-    }
     match answer.status {
-        200 => {}
+        // Behind a redirect another route answered, perhaps to another method (R40).
+        200 if answer.kind == ResponseKind::Readable => {}
         401 => return Finding::Suspended(SuspendReason::SignedOut),
         403 if our_problem(&read_problem(body)) == "wrong-subject" => {
             return Finding::Suspended(SuspendReason::WrongSubject);

@@ -2,7 +2,6 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::RangeInclusive;
 
 use super::choice::{Contract, Effect, Encoding, Method, ObjectKind, Persistence, Reconcile};
 use super::{Operation, Resend, contract_of, reconcile_of, resend};
@@ -27,9 +26,6 @@ impl Operation {
         let word = |name: &str| options.get(name).and_then(Value::as_str);
         let owned = |name: &str| word(name).map(String::from);
         let flag = |name: &str| options.get(name).and_then(Value::as_bool).unwrap_or_default();
-        let whole = |name: &str, limits: RangeInclusive<u64>| {
-            options.get(name).and_then(Value::as_u64).filter(|number| limits.contains(number))
-        };
         let status_url = options.get("status").and_then(|status| status.get("url")?.as_str()).map(String::from);
         let effect = word("effect").and_then(Effect::parse);
         let method = word("method").and_then(Method::parse).unwrap_or(Method::Post);
@@ -39,11 +35,10 @@ impl Operation {
         let resend = resend(method, effect, contract, reconcile);
         let attempts = match resend {
             Resend::ByGesture => 1,
-            Resend::Automatic => whole("attempts", 1..=u64::from(budget::ATTEMPTS_MAX))
-                .and_then(|asked| u8::try_from(asked).ok())
-                .unwrap_or(budget::ATTEMPTS_DEFAULT),
+            Resend::Automatic => within(options, "attempts", LEAST, Millis(u64::from(budget::ATTEMPTS_MAX)))
+                .map_or(budget::ATTEMPTS_DEFAULT, |asked| asked.0 as u8),
         };
-        let budget = whole("budget", 1..=budget::BUDGET_MAX.0).map_or(budget::BUDGET_DEFAULT, Millis);
+        let budget = within(options, "budget", LEAST, budget::BUDGET_MAX).unwrap_or(budget::BUDGET_DEFAULT);
         Self {
             name: owned("name").unwrap_or_default(),
             url: owned("url").unwrap_or_default(),
@@ -60,8 +55,8 @@ impl Operation {
             persistence: word("persistence").and_then(Persistence::parse).unwrap_or(Persistence::BestEffort),
             reconcile,
             encoding: word("encoding").and_then(Encoding::parse).unwrap_or(Encoding::Json),
-            retention: whole("retention", budget::SKEW.0 + 1..=budget::RETENTION_MAX.0)
-                .map_or(budget::RETENTION, Millis),
+            retention: within(options, "retention", budget::SKEW.saturating_add(LEAST), budget::RETENTION_MAX)
+                .unwrap_or(budget::RETENTION),
             result_id: owned("resultId"),
             expect: members(options.get("expect")),
             confirm_empty: options
@@ -71,10 +66,19 @@ impl Operation {
             anonymous: flag("anonymous"),
             refusals_final: word("refusals").is_some(),
             echo_none: word("echo").is_some(),
-            cap: whole("attemptCap", 1..=budget.0).map_or_else(|| budget::default_cap(budget, attempts), Millis),
+            cap: within(options, "attemptCap", LEAST, budget).unwrap_or(budget::default_cap(budget, attempts)),
             resend,
         }
     }
+}
+
+/// The smallest of every number.
+const LEAST: Millis = Millis(1);
+
+/// A whole number inside its limits; any other counts as left out.
+fn within(options: &Value, name: &str, min: Millis, max: Millis) -> Option<Millis> {
+    let number = Millis(options.get(name)?.as_u64()?);
+    if number < min || number > max { None } else { Some(number) }
 }
 
 fn texts(list: Option<&Value>) -> Vec<String> {

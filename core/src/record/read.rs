@@ -104,12 +104,17 @@ fn read_current(value: &Value) -> Option<Current> {
         remembered.push((owned(item, "n")?, owned(item, "v")?));
     }
     let doubt = optional(value, "doubt", read_doubt)?.unwrap_or_default();
+    let mut phase = read_phase(value)?;
+    // A phase that says "nothing ran" beside a doubt is a contradiction that no writer makes: the doubt counts (R21).
+    if doubt != Doubt::None && matches!(phase, Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_)) {
+        phase = Phase::Unknown(UnknownReason::DocumentLost);
+    }
     Some(Current {
         key: read_key(value)?,
         digest: read_digest(value)?,
         reserved_at: Wall(number(value, "reserved_at")?),
         first_sent: Wall(number(value, "first_sent")?),
-        phase: honest(read_phase(value)?, doubt),
+        phase,
         doubt,
         attempts: small(value, "attempts")?,
         round_started: Wall(number(value, "round_started")?),
@@ -121,16 +126,6 @@ fn read_current(value: &Value) -> Option<Current> {
         checked_at: Wall(number(value, "checked_at")?),
         remembered,
     })
-}
-
-/// A phase that says "nothing ran" beside a doubt is a contradiction that no writer makes: the doubt counts (R21).
-fn honest(phase: Phase, doubt: Doubt) -> Phase {
-    match (phase, doubt) {
-        (Phase::Reserved | Phase::Refused { .. } | Phase::NotSent(_), Doubt::Possible { .. }) => {
-            Phase::Unknown(UnknownReason::DocumentLost)
-        }
-        (phase, Doubt::None | Doubt::Possible { .. }) => phase,
-    }
 }
 
 fn read_phase(value: &Value) -> Option<Phase> {

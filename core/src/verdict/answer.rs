@@ -74,7 +74,7 @@ impl Answer {
     /// The record's marker; absent or anything but `true` and `false` counts as none (R127).
     #[must_use]
     pub fn marker(&self) -> Option<Marker> {
-        match self.replayed.as_deref()?.trim() {
+        match self.replayed.as_deref()?.trim_ascii() {
             "true" => Some(Marker::Replay),
             "false" => Some(Marker::First),
             _ => None,
@@ -103,7 +103,7 @@ impl Answer {
 
     fn media_type(&self) -> Option<String> {
         let media = self.content_type.as_deref()?.split(';').next()?;
-        Some(media.trim().to_ascii_lowercase())
+        Some(media.trim_ascii().to_ascii_lowercase())
     }
 
     /// The asked wait: the header, else `retry_after_ms` of the body (R46, R51). Anything malformed counts as absent.

@@ -182,29 +182,17 @@ fn judge_refusal(answer: &Answer, operation: &Operation, key: &Key, body: Option
         (422, "token-refused") => Verdict::Refused { status, problem },
         // The record's own answer outranks what its status or the dialect would say of an unrecorded one (R127).
         _ if on_record => Verdict::Rejected { status, problem },
-        _ => judge_unrecorded_refusal(answer, operation, body, now, problem),
-    }
-}
-
-/// A 4xx that is neither one of ours nor on record (R24, R41).
-fn judge_unrecorded_refusal(
-    answer: &Answer,
-    operation: &Operation,
-    body: Option<&Value>,
-    now: Wall,
-    problem: Problem,
-) -> Verdict {
-    let status = answer.status;
-    match (status, operation.contract) {
         (401, _) => Verdict::Suspended(SuspendReason::SignedOut),
         (408 | 425, _) => ambiguous(Cause::Status(status)),
         (429, _) => Verdict::NotRun { status, problem, after: answer.wait(body, now) },
-        (409, Some(Contract::Ietf | Contract::Bare)) => Verdict::InProgress { after: answer.wait(body, now) },
-        (422, Some(Contract::Ietf)) => Verdict::KeyReused,
-        _ if operation.refusals_final || planted::is_on(Bug::RejectedWithoutMarker) => {
-            Verdict::Rejected { status, problem }
-        }
-        _ => Verdict::Refused { status, problem },
+        _ => match (status, operation.contract) {
+            (409, Some(Contract::Ietf | Contract::Bare)) => Verdict::InProgress { after: answer.wait(body, now) },
+            (422, Some(Contract::Ietf)) => Verdict::KeyReused,
+            _ if operation.refusals_final || planted::is_on(Bug::RejectedWithoutMarker) => {
+                Verdict::Rejected { status, problem }
+            }
+            _ => Verdict::Refused { status, problem },
+        },
     }
 }
 
