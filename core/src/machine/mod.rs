@@ -137,6 +137,8 @@ pub struct Machine {
     clock_corrected: bool,
     last_refusal: Option<(u16, Problem)>,
     last_gesture: Option<Mono>,
+    /// The write after which an automatic check goes out (R53).
+    asking: Option<Ticket>,
     tickets: u32,
     random: u32,
 }
@@ -174,6 +176,7 @@ impl Machine {
             clock_corrected: false,
             last_refusal: None,
             last_gesture: None,
+            asking: None,
             tickets: 0,
             random,
         }
@@ -373,12 +376,19 @@ impl Machine {
 
     /// Gives the drive back, tells everybody, answers every waiting submit.
     fn settle(&mut self, reply: Reply, fx: &mut Effects) {
-        if self.drives {
-            self.drives = false;
-            fx.push(Effect::Release);
-        }
+        self.drives = false;
+        self.part(fx);
         fx.push(Effect::Announce);
         fx.push(Effect::ReplyAll(reply));
+    }
+
+    /// Gives the drive back once every write has landed: whoever is granted it next must find how this document ended,
+    /// or would take an attempt that was answered for a lost one (R70).
+    fn part(&self, fx: &mut Effects) {
+        let idle = matches!(self.activity, Activity::Resting | Activity::Observing { .. });
+        if idle && !self.drives && self.on_their_way.is_empty() {
+            fx.push(Effect::Release);
+        }
     }
 
     fn decline(why: Declined, fx: &mut Effects) {
@@ -396,8 +406,12 @@ impl Machine {
         self.durability = durability;
         if self.is_claimed_by(ticket) {
             self.send(now, fx);
-        } else if changed {
-            fx.push(Effect::Announce);
+        } else {
+            if changed {
+                fx.push(Effect::Announce);
+            }
+            self.ask_now(now, ticket, fx);
+            self.part(fx);
         }
     }
 
@@ -408,6 +422,8 @@ impl Machine {
         self.stored = self.confirmed;
         if !self.is_claimed_by(ticket) {
             fx.push(Effect::Announce);
+            self.ask_now(now, ticket, fx);
+            self.part(fx);
         } else if self.operation.persistence == Persistence::Required || self.drive_busy {
             // Without a store only the lock tells of another document's key: two would be sent (R1, R71).
             self.unclaim();

@@ -177,7 +177,7 @@ impl Machine {
             Activity::Inquiring(_) => {}
             Activity::Resting => {
                 self.drives = false;
-                fx.push(Effect::Release);
+                self.part(fx);
             }
         }
     }
@@ -298,12 +298,12 @@ impl Machine {
     /// The compare found another record than expected. What this document knows for sure is written on top of it;
     /// otherwise the stored one is the truth.
     pub(super) fn on_outrun(&mut self, now: Now, ticket: Ticket, text: &str, fx: &mut Effects) {
+        let _ = self.reported(ticket);
         let theirs = match record::read(text) {
             Ok(theirs) => theirs,
             Err(RecordFault::Newer(_)) => return self.freeze(fx),
             Err(RecordFault::Corrupt) => return self.write_over(ticket, text.is_empty(), fx),
         };
-        let _ = self.reported(ticket);
         self.stored = Some(theirs.version);
         if self.stored == self.confirmed && theirs.version < self.record.version {
             // Nobody else wrote: an earlier write of ours did not land. What this document knows is newer (R65).
@@ -320,6 +320,7 @@ impl Machine {
             let _ = self.write(fx);
         } else {
             self.adopt(now, theirs, fx);
+            self.part(fx);
         }
     }
 }
@@ -328,7 +329,6 @@ impl Machine {
     /// Somebody emptied or spoilt the store while this document lives: memory is the truth (F16). A spoilt text is kept
     /// aside.
     fn write_over(&mut self, ticket: Ticket, emptied: bool, fx: &mut Effects) {
-        let _ = self.reported(ticket);
         if self.confirmed.is_none() && !emptied {
             // This document never knew what stood there: a fresh intent does not overwrite it unasked (R85).
             self.read_only = Some(UnknownReason::NoKey);

@@ -191,3 +191,18 @@ fn r54_given_a_document_lost_between_refused_attempts_then_refused_and_never_not
     two.submit("2");
     assert_eq!(two.key(), one.key());
 }
+
+#[test]
+fn r70_given_a_verdict_on_its_way_to_the_store_then_the_drive_is_kept_until_it_has_landed() {
+    for answer in [status_only(429), created(&Key::from_random([1; 16]), "false")] {
+        let mut desk =
+            Desk::open(OperationInput { attempts: Some(1.0), ..order() }, Store::default(), "doc-a", Desk::new().now);
+        desk.submit("2");
+        let mut fx = desk.machine.step(desk.now, Event::Answered { attempt: 1, answer });
+        let ticket =
+            fx.iter().find_map(|effect| if let Effect::Persist { ticket, .. } = effect { Some(*ticket) } else { None });
+        assert!(!fx.contains(&Effect::Release), "whoever takes over must not find an attempt that seems to be out");
+        fx = desk.machine.step(desk.now, Event::Persisted(ticket.unwrap(), Durability::Durable));
+        assert!(fx.contains(&Effect::Release));
+    }
+}
