@@ -126,7 +126,7 @@ impl Machine {
 
     /// The write before an automatic check has landed, or no store takes one.
     pub(super) fn ask_now(&mut self, now: Now, ticket: Ticket, fx: &mut Effects) {
-        if self.asking == Some(ticket) && matches!(self.activity, Activity::Resting) {
+        if self.asking == Some(ticket) && !self.inert && matches!(self.activity, Activity::Resting) {
             self.inquire(now, Purpose::Load, fx);
         }
     }
