@@ -124,9 +124,11 @@ impl Machine {
         }
     }
 
-    /// The write before an automatic check has landed, or no store takes one.
+    /// The write before an automatic check has landed, or no store takes one. Only if the outcome is still open: an answer
+    /// may have come meanwhile, or somebody else may be there (R25).
     pub(super) fn ask_now(&mut self, now: Now, ticket: Ticket, fx: &mut Effects) {
-        if self.asking == Some(ticket) && !self.inert && matches!(self.activity, Activity::Resting) {
+        let open = self.record.current.as_ref().is_some_and(|current| matches!(current.phase, Phase::Unknown(_)));
+        if self.asking == Some(ticket) && open && !self.inert && matches!(self.activity, Activity::Resting) {
             self.inquire(now, Purpose::Load, fx);
         }
     }

@@ -250,3 +250,21 @@ fn r53_given_a_clock_that_was_set_back_then_automatic_checks_go_on() {
     desk.feed(Event::Shown);
     assert_eq!(desk.checks.len(), asked + 1);
 }
+
+#[test]
+fn r53_given_an_answer_or_another_subject_before_the_write_of_a_check_lands_then_nothing_is_asked() {
+    for event in
+        [Event::Answered { attempt: 1, answer: created(&Key::from_random([1; 16]), "false") }, Event::SubjectChanged]
+    {
+        let mut desk = Desk::new();
+        desk.lose_everything();
+        desk.pass(60_000);
+        let fx = desk.machine.step(desk.now, Event::Shown);
+        let ticket =
+            fx.iter().find_map(|effect| if let Effect::Persist { ticket, .. } = effect { Some(*ticket) } else { None });
+        let _ = desk.machine.step(desk.now, event);
+        let _ = desk.machine.step(desk.now, Event::Persisted(ticket.unwrap(), Durability::Durable));
+        assert_ne!(desk.state(), "checking");
+        assert!(desk.machine.next_wake().is_none());
+    }
+}
