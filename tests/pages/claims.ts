@@ -9,7 +9,7 @@ type Plan = { me: string; other: string; wishes: number; claimsPerWish: number }
 const channel = new BroadcastChannel("claims");
 const lab = { ready: false, done: false, failures: [] as string[], claims: 0, joined: 0 };
 /** A submit that only learns how the other page's ended makes no claim; the next one does. */
-const SUBMITS_PER_CLAIM_MAX = 5;
+const SUBMITS_PER_CLAIM_MAX = 50;
 let sent = 0;
 
 const operation = defineOperation({

@@ -113,7 +113,7 @@ pub enum Effect {
     },
     /// Try for the drive lock; reported by `DriveGranted` or `DriveBusy` (R70).
     Drive,
-    /// Give the drive lock back, or the wait for it up.
+    /// Give the drive lock back, or the wait for it up, once every write before this has landed: whoever is next reads them.
     Release,
     /// Take the snapshot as this intent's payload (`true`), or drop the one held (`false`).
     Keep(bool),

@@ -115,10 +115,21 @@ impl Machine {
         if !self.loaded || self.read_only.is_some() || self.inert || !matches!(self.activity, Activity::Resting) {
             return;
         }
-        let due = self.record.current.as_ref().is_some_and(|current| {
-            matches!(current.phase, Phase::Unknown(_)) && now.wall.since(current.checked_at) >= CHECK_SPACING
-        });
-        if due && self.operation.can_check() {
+        let Some(current) = &mut self.record.current else { return };
+        let since = now.wall.since(current.checked_at);
+        let spaced = since >= CHECK_SPACING || now.wall < current.checked_at;
+        if spaced && matches!(current.phase, Phase::Unknown(_)) && self.operation.can_check() {
+            current.checked_at = now.wall;
+            // Written first: of all tabs that wake together, the one whose write lands asks.
+            self.asking = Some(self.write(fx));
+        }
+    }
+
+    /// The write before an automatic check has landed, or no store takes one. Only if the outcome is still open: an answer
+    /// may have come meanwhile, or somebody else may be there (R25).
+    pub(super) fn ask_now(&mut self, now: Now, ticket: Ticket, fx: &mut Effects) {
+        let open = self.record.current.as_ref().is_some_and(|current| matches!(current.phase, Phase::Unknown(_)));
+        if self.asking == Some(ticket) && open && !self.inert && matches!(self.activity, Activity::Resting) {
             self.inquire(now, Purpose::Load, fx);
         }
     }

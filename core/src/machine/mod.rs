@@ -156,6 +156,8 @@ pub struct Machine {
     clock_corrected: bool,
     last_refusal: Option<(u16, Problem)>,
     last_gesture: Option<Mono>,
+    /// The write after which an automatic check goes out (R53).
+    asking: Option<Ticket>,
     tickets: u32,
     random: u32,
 }
@@ -192,6 +194,7 @@ impl Machine {
             clock_corrected: false,
             last_refusal: None,
             last_gesture: None,
+            asking: None,
             tickets: 0,
             random,
         }
@@ -439,8 +442,11 @@ impl Machine {
             let until = now.mono.plus(crate::budget::GRACE);
             self.activity = Activity::Claiming { ticket, turn_until: Some(until) };
             self.send_in_turn(now, fx);
-        } else if changed {
-            fx.push(Effect::Announce);
+        } else {
+            if changed {
+                fx.push(Effect::Announce);
+            }
+            self.ask_now(now, ticket, fx);
         }
     }
 
@@ -451,6 +457,7 @@ impl Machine {
         self.stored = self.confirmed;
         if !self.is_claimed_by(ticket) {
             fx.push(Effect::Announce);
+            self.ask_now(now, ticket, fx);
         } else if self.operation.persistence == Persistence::Required
             || (self.turn == Turn::Others && !planted::is_on(Bug::NoStoreTwoDrivers))
         {

@@ -308,12 +308,12 @@ impl Machine {
     /// The compare found another record than expected. What this document knows for sure is written on top of it;
     /// otherwise the stored one is the truth.
     pub(super) fn on_outrun(&mut self, now: Now, ticket: Ticket, text: &str, fx: &mut Effects) {
+        let _ = self.reported(ticket);
         let theirs = match record::read(text) {
             Ok(theirs) => theirs,
             Err(RecordFault::Newer(_)) => return self.freeze(fx),
             Err(RecordFault::Corrupt) => return self.write_over(ticket, text.is_empty(), fx),
         };
-        let _ = self.reported(ticket);
         self.stored = Some(theirs.version);
         if planted::is_on(Bug::OutrunSends) {
             return self.write_again(ticket, fx);
@@ -373,7 +373,6 @@ impl Machine {
     /// Somebody emptied or spoilt the store while this document lives: memory is the truth (F16). A spoilt text is kept
     /// aside.
     fn write_over(&mut self, ticket: Ticket, emptied: bool, fx: &mut Effects) {
-        let _ = self.reported(ticket);
         if self.confirmed.is_none() && !emptied {
             // This document never knew what stood there: a fresh intent does not overwrite it unasked (R85).
             self.read_only = Some(UnknownReason::NoKey);

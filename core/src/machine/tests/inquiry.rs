@@ -215,3 +215,56 @@ fn r128_given_a_hand_over_then_it_blocks_until_a_person_decides() {
     desk.feed(Event::Decide { outcome: crate::machine::state::Ruling::NotApplied, by: "Ann".into() });
     assert_eq!(desk.state(), "decided");
 }
+
+#[test]
+fn r53_given_two_tabs_that_wake_together_then_the_one_whose_write_lands_asks_and_the_other_never() {
+    let mut one = Desk::new();
+    one.lose_everything();
+    let mut two = Desk::open(order(), one.store.clone(), "doc-b", one.now);
+    two.answer_inquiry(status(&one.key(), "2", "not_found"));
+    one.store = two.store.clone();
+    if let Some((_, text)) = one.store.text.clone() {
+        one.feed(Event::RecordSeen(text));
+    }
+    for desk in [&mut one, &mut two] {
+        desk.pass(60_000);
+        desk.checks.clear();
+    }
+    one.feed(Event::Shown);
+    assert_eq!(one.checks.len(), 1);
+    // Not told yet of what the first wrote.
+    two.store = one.store.clone();
+    two.feed(Event::Shown);
+    two.feed(Event::Online(true));
+    assert_eq!((two.checks.len(), two.state()), (0, "unknown"));
+}
+
+#[test]
+fn r53_given_a_clock_that_was_set_back_then_automatic_checks_go_on() {
+    let mut desk = Desk::new();
+    desk.lose_everything();
+    desk.feed(Event::Shown);
+    desk.answer_inquiry(status(&desk.key(), "2", "not_found"));
+    let asked = desk.checks.len();
+    desk.now.wall = Wall(desk.now.wall.0 - 3_600_000);
+    desk.feed(Event::Shown);
+    assert_eq!(desk.checks.len(), asked + 1);
+}
+
+#[test]
+fn r53_given_an_answer_or_another_subject_before_the_write_of_a_check_lands_then_nothing_is_asked() {
+    for event in
+        [Event::Answered { attempt: 1, answer: created(&Key::from_random([1; 16]), "false") }, Event::SubjectChanged]
+    {
+        let mut desk = Desk::new();
+        desk.lose_everything();
+        desk.pass(60_000);
+        let fx = desk.machine.step(desk.now, Event::Shown);
+        let ticket =
+            fx.iter().find_map(|effect| if let Effect::Persist { ticket, .. } = effect { Some(*ticket) } else { None });
+        let _ = desk.machine.step(desk.now, event);
+        let _ = desk.machine.step(desk.now, Event::Persisted(ticket.unwrap(), Durability::Durable));
+        assert_ne!(desk.state(), "checking");
+        assert!(desk.machine.next_wake().is_none());
+    }
+}

@@ -191,3 +191,16 @@ fn r54_given_a_document_lost_between_refused_attempts_then_refused_and_never_not
     two.submit("2");
     assert_eq!(two.key(), one.key());
 }
+
+#[test]
+fn r70_given_a_verdict_then_the_drive_is_given_back_only_behind_the_write_that_tells_of_it() {
+    for answer in [status_only(429), created(&Key::from_random([1; 16]), "false")] {
+        let mut desk =
+            Desk::open(OperationInput { attempts: Some(1.0), ..order() }, Store::default(), "doc-a", Desk::new().now);
+        desk.submit("2");
+        let fx = desk.machine.step(desk.now, Event::Answered { attempt: 1, answer });
+        let written = fx.iter().position(|effect| matches!(effect, Effect::Persist { .. }));
+        let released = fx.iter().position(|effect| *effect == Effect::Release);
+        assert!(written.is_some() && written < released, "whoever takes over reads what this document knows: {fx:?}");
+    }
+}
