@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { buildDemoServer } from "./demo-server.mjs";
 import { endToEnd, NODE_TEST_MS_MAX, testFiles } from "./end-to-end.mjs";
-import { ENGINES, engineNamed, findEngine } from "./engines.mjs";
+import { ENGINES, engineNamed, findEngine, startDisplay } from "./engines.mjs";
 import { npmTool } from "./paths.mjs";
 import { main, run, Stop } from "./run.mjs";
 import { buildCargoDeny, setUpTests, wasmBindgenFolder } from "./setup.mjs";
@@ -56,7 +56,7 @@ const STEPS = [
     tests: true,
     act: () => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"]),
   },
-  { name: "browser", what: "module in Chromium", tests: true, act: testInBrowser },
+  { name: "browser", what: "module in browsers", tests: true, act: testInBrowser },
   { name: "server", what: "demo server", act: buildDemoServer },
   { name: "http", what: "contract over HTTP", needs: ["server"], tests: true, act: () => nodeTests("tests/http") },
   { name: "facade", what: "facade in Node", needs: ["build"], tests: true, act: () => nodeTests("tests/js") },
@@ -102,16 +102,38 @@ function startBuildingCargoDeny() {
   cargoDeny.catch(() => {});
 }
 
-function testInBrowser() {
-  const runner = join(wasmBindgenFolder(), "wasm-bindgen-test-runner");
-  return run("cargo", ["test", "-p", "postonce", "--tests", ...WASM], {
-    env: {
-      CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: runner,
-      CHROMEDRIVER: findEngine("chromium")?.driver,
-      WASM_BINDGEN_TEST_TIMEOUT: "120",
-    },
-  });
+/** The module's own tests, in each engine. */
+async function testInBrowser() {
+  const printed = [];
+  for (const engine of engines) {
+    console.log(`--- the module in ${engine}`);
+    printed.push(await testModuleIn(engine));
+  }
+  return printed.join("\n");
 }
+
+async function testModuleIn(engine) {
+  const programs = findEngine(engine);
+  const display = programs?.display ? await startDisplay(programs.display) : undefined;
+  // The runner takes the first driver that is named.
+  const drivers = Object.fromEntries(Object.values(RUNNER_DRIVERS).map((name) => [name, undefined]));
+  try {
+    return await run("cargo", ["test", "-p", "postonce", "--tests", ...WASM], {
+      env: {
+        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: join(wasmBindgenFolder(), "wasm-bindgen-test-runner"),
+        WASM_BINDGEN_TEST_TIMEOUT: "120",
+        ...drivers,
+        [RUNNER_DRIVERS[engine]]: programs?.driver,
+        ...(display ? { DISPLAY: display.name } : {}),
+      },
+    });
+  } finally {
+    display?.stop();
+  }
+}
+
+/** What wasm-bindgen's runner calls an engine's driver; it speaks to WebKitGTK's as to Safari's. */
+const RUNNER_DRIVERS = { chromium: "CHROMEDRIVER", firefox: "GECKODRIVER", webkit: "SAFARIDRIVER" };
 
 function nodeTests(folder) {
   // One at a time: each starts a browser, and two cores are soon busy.
