@@ -8,6 +8,7 @@ import { Key } from "selenium-webdriver";
 import { killBrowser, openBrowser } from "../../scripts/browser.mjs";
 import { startDemoServer } from "../../scripts/demo-server.mjs";
 import { currentEngine } from "../../scripts/engines.mjs";
+import { AGENT, startDriverless } from "./driverless.mjs";
 import { BLANK, copyPages } from "./pages.mjs";
 
 const PAGE = "/pages/order.html";
@@ -28,18 +29,26 @@ export async function eventually(what, look, ms = 8_000) {
 
 /**
  * `flags` are Chromium's own and reach no other engine. `front` says where the pages are opened instead of at the
- * server's own address.
- * @param {{ engine?: import("../../scripts/engines.mjs").Engine, flags?: string[], front?: (url: string) => string }} [options]
+ * server's own address. A lab that is to be killed says so with `killed`: WebKitGTK keeps nothing while a WebDriver
+ * drives it, so there it goes without.
+ * @param {{
+ *   engine?: import("../../scripts/engines.mjs").Engine,
+ *   flags?: string[],
+ *   front?: (url: string) => string,
+ *   killed?: boolean,
+ * }} [options]
  */
-export async function openLab({ engine = currentEngine(), flags = [], front = (url) => url } = {}) {
+export async function openLab({ engine = currentEngine(), flags = [], front = (url) => url, killed = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "postonce-lab-"));
   const profile = mkdtempSync(join(folder, "profile-"));
   const pages = copyPages(join(folder, "www"));
   const server = await startDemoServer({ www: pages.folder });
-  const origin = front(server.url);
+  const driverless = killed && engine === "webkit" ? await startDriverless(server.url) : undefined;
+  if (driverless) pages.beforeLoad(AGENT);
+  const origin = driverless?.url ?? front(server.url);
   const get = async (path) => (await fetch(`${server.url}${path}`)).json();
   const open = async () => {
-    const opened = await openBrowser({ engine, flags, profile });
+    const opened = await (driverless?.open(profile) ?? openBrowser({ engine, flags, profile }));
     await opened.driver.manage().setTimeouts({ script: SCRIPT_MS_MAX });
     return opened;
   };
@@ -170,6 +179,7 @@ export async function openLab({ engine = currentEngine(), flags = [], front = (u
 
     /** Ends the whole browser at once, as a crash or a power loss does. */
     async kill() {
+      if (engine === "webkit" && !driverless) throw new Error("this lab was not opened with `killed`");
       killBrowser(profile);
       await browser.close().catch(() => {});
     },
@@ -191,6 +201,7 @@ export async function openLab({ engine = currentEngine(), flags = [], front = (u
       await browser.close().catch(() => {});
       // Whatever did not end by itself.
       killBrowser(profile);
+      driverless?.stop();
       server.stop();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },

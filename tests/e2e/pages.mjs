@@ -21,7 +21,7 @@ export function copyPages(folder) {
     if (changed === html) throw new Error(`${page} has no <head>`);
     writeFileSync(page, changed);
   }
-  writeFileSync(join(folder, BLANK), "<!doctype html><title>blank</title>");
+  writeFileSync(join(folder, BLANK), `<!doctype html><head><script src="/${BEFORE}"></script><title>blank</title>`);
 
   const sources = new Set();
   const write = () => writeFileSync(join(folder, BEFORE), [...sources].map(({ text }) => `{${text}\n}\n`).join(""));
