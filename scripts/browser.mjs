@@ -1,5 +1,5 @@
 // The unattended browser that tests and measurements drive, in any of the three engines.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findEngine, OPEN } from "./engines.mjs";
@@ -8,8 +8,20 @@ import { Stop } from "./run.mjs";
 /** Every process of a browser carries its profile's path in this variable, so that a kill finds all and no other. */
 const MARK = "POSTONCE_PROFILE";
 
+/** Profiles whose browsers this process started. @type {Set<string>} */
+const started = new Set();
+
+// Nothing outlives whoever started it, be it that a test runner lost its patience.
+process.once("exit", () => {
+  for (const profile of started) if (existsSync(profile)) killBrowser(profile);
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 /** The environment for what belongs to this profile. */
-export const markedEnvironment = (profile) => ({ ...process.env, [MARK]: profile });
+export function markedEnvironment(profile) {
+  started.add(profile);
+  return { ...process.env, [MARK]: profile };
+}
 
 /**
  * Opens a browser, with a profile of its own unless one is given. `close()` ends it and removes its own profile.
