@@ -56,6 +56,8 @@ export async function openLab({ engine = currentEngine(), flags = [], front = (u
 
   const lab = {
     engine,
+    /** Where its pages are opened. */
+    origin,
     server: {
       url: server.url,
       plan: server.plan,
