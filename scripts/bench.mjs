@@ -8,7 +8,7 @@ import { setUpTests } from "./setup.mjs";
 const BENCH_MS_MAX = 120_000;
 
 await main(async () => {
-  await setUpTests();
+  await setUpTests(["chromium"]);
   await build();
   await buildDemoServer();
   const server = await startDemoServer();

@@ -1,51 +1,91 @@
-// The headless Chromium that tests and measurements drive.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+// The unattended browser that tests and measurements drive, in any of the three engines.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ROOT } from "./paths.mjs";
-import { Stop, which } from "./run.mjs";
+import { findEngine, OPEN } from "./engines.mjs";
+import { Stop } from "./run.mjs";
 
-const BROWSER_NAMES = ["chromium", "chromium-browser", "google-chrome"];
+/** Every process of a browser carries its profile's path in this variable, so that a kill finds all and no other. */
+const MARK = "POSTONCE_PROFILE";
 
-/**
- * The flags that the browser tests of the module run with too: as root there is no sandbox, and a browser without
- * internet must not look for it.
- */
-const { args: CHROMIUM_FLAGS } = JSON.parse(readFileSync(join(ROOT, "webdriver.json"), "utf8"))["goog:chromeOptions"];
+/** Profiles whose browsers this process started. @type {Set<string>} */
+const started = new Set();
 
-/**
- * Chromium and its driver: `CHROME` and `CHROMEDRIVER` when set, else what PATH holds.
- * @returns {{ browser: string, driver: string } | undefined}
- */
-export function findBrowser() {
-  const browser = process.env.CHROME ?? BROWSER_NAMES.map(which).find((path) => path !== undefined);
-  const driver = process.env.CHROMEDRIVER ?? which("chromedriver");
-  return browser && driver ? { browser, driver } : undefined;
+// Nothing outlives whoever started it, be it that a test runner lost its patience.
+process.once("exit", () => {
+  for (const profile of started) if (existsSync(profile)) killBrowser(profile);
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** The environment for what belongs to this profile. */
+export function markedEnvironment(profile) {
+  started.add(profile);
+  return { ...process.env, [MARK]: profile };
 }
 
 /**
  * Opens a browser, with a profile of its own unless one is given. `close()` ends it and removes its own profile.
- * @param {{ flags?: readonly string[], profile?: string }} [options]
+ * `flags` are Chromium's command line and reach no other engine.
+ * @param {{ engine?: import("./engines.mjs").Engine, flags?: readonly string[], profile?: string }} [options]
  */
-export async function openBrowser({ flags = [], profile: given } = {}) {
-  const found = findBrowser();
-  if (!found) throw new Stop("Chromium with its driver was not found.", "node scripts/setup.mjs --test");
-  const { Builder } = await import("selenium-webdriver");
-  const chrome = (await import("selenium-webdriver/chrome.js")).default;
+export async function openBrowser({ engine = "chromium", flags = [], profile: given } = {}) {
+  const programs = findEngine(engine);
+  if (!programs) throw new Stop(`${engine} with its driver was not found.`, "node scripts/setup.mjs --test");
   const profile = given ?? mkdtempSync(join(tmpdir(), "postonce-profile-"));
-  const options = new chrome.Options();
-  options.setChromeBinaryPath(found.browser);
-  options.addArguments(...CHROMIUM_FLAGS, `--user-data-dir=${profile}`, ...flags);
-  const driver = await new Builder()
-    .forBrowser("chrome")
-    .setChromeOptions(options)
-    .setChromeService(new chrome.ServiceBuilder(found.driver))
-    .build();
+  const { driver, end } = await OPEN[engine]({ profile, flags, env: markedEnvironment(profile), programs });
   return {
     driver,
     async close() {
-      await driver.quit();
-      if (!given) rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      try {
+        await driver.quit();
+      } finally {
+        await end();
+        if (!given) rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      }
     },
   };
+}
+
+/** SIGKILL for every process of this profile's browser, and for nothing else, until none is left: they start others. */
+export function killBrowser(profile) {
+  for (let pids = processesOf(profile); pids.length > 0; pids = processesOf(profile)) {
+    for (const pid of pids) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Gone meanwhile.
+      }
+    }
+  }
+}
+
+/** Those that carry the mark, those that name the profile (some overwrite what they carry), and whatever these started. */
+function processesOf(profile) {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const parents = new Map(all.map((pid) => [pid, parentOf(pid)]));
+  const mine = new Set(all.filter((pid) => pid !== String(process.pid) && carries(pid, profile)));
+  for (let before = -1; before !== mine.size; ) {
+    before = mine.size;
+    for (const [pid, parent] of parents) if (parent !== undefined && mine.has(parent)) mine.add(pid);
+  }
+  return [...mine].filter((pid) => parents.get(pid) !== undefined).map(Number);
+}
+
+function carries(pid, profile) {
+  return read(pid, "environ").includes(`${MARK}=${profile}\0`) || read(pid, "cmdline").includes(profile);
+}
+
+/** The parent of a running process; none for one that is gone or only waits to be collected. */
+function parentOf(pid) {
+  // The name before it, in brackets, may hold anything.
+  const [state, parent] = read(pid, "stat").split(") ").pop()?.split(" ") ?? [];
+  return state === "Z" || state === "X" ? undefined : parent;
+}
+
+function read(pid, name) {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return "";
+  }
 }

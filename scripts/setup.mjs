@@ -4,7 +4,14 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { findBrowser } from "./browser.mjs";
+import {
+  DEBIAN_PACKAGES,
+  ENGINES,
+  findEngine,
+  findFirefox,
+  GECKODRIVER_FOLDER,
+  GECKODRIVER_VERSION,
+} from "./engines.mjs";
 import { CACHE, CARGO_HOME, ROOT } from "./paths.mjs";
 import { isMain, main, run, Stop, which } from "./run.mjs";
 
@@ -29,15 +36,30 @@ export async function setUp() {
   await ensureWasmBindgen();
 }
 
-/** All that driving a browser needs besides. */
-export async function setUpTests() {
+/**
+ * All that driving these browser engines needs besides.
+ * @param {readonly import("./engines.mjs").Engine[]} [engines]
+ */
+export async function setUpTests(engines = ENGINES) {
   await setUp();
-  if (findBrowser()) return;
-  await installFromDebian("Chromium with its driver (for the browser tests)", ["chromium", "chromium-driver"]);
-  if (!findBrowser()) {
-    throw new Stop("Chromium was installed but is not on PATH.", "Set CHROME and CHROMEDRIVER to both programs.");
+  const missing = engines.filter((engine) => !findEngine(engine));
+  const packages = missing.filter((engine) => engine !== "firefox" || !findFirefox());
+  if (packages.length > 0) {
+    const names = packages.flatMap((engine) => DEBIAN_PACKAGES[engine]);
+    await installFromDebian(`What drives ${packages.join(" and ")} (for the browser tests)`, names);
   }
+  if (missing.includes("firefox") && !findEngine("firefox")) await buildGeckodriver();
+  const lost = missing.find((engine) => !findEngine(engine));
+  if (lost)
+    throw new Stop(`${lost} was installed but is not found.`, `Set ${PROGRAM_VARIABLES[lost]} to its programs.`);
 }
+
+/** @type {Record<import("./engines.mjs").Engine, string>} */
+const PROGRAM_VARIABLES = {
+  chromium: "CHROME and CHROMEDRIVER",
+  firefox: "FIREFOX and GECKODRIVER",
+  webkit: "MINIBROWSER and WEBKITWEBDRIVER",
+};
 
 function checkNode() {
   const major = Number(process.versions.node.split(".")[0]);
@@ -120,6 +142,18 @@ async function ensureWasmBindgen() {
     for (const name of ["wasm-bindgen", "wasm-bindgen-test-runner"]) {
       await copyFile(join(target, "debug", name), join(scratch, name));
     }
+    rmSync(target, { recursive: true });
+  });
+}
+
+/** Firefox's driver is in no Debian package; its makers publish its source. */
+async function buildGeckodriver() {
+  if (existsSync(GECKODRIVER_FOLDER)) return;
+  say(`building geckodriver ${GECKODRIVER_VERSION} (once per user; some minutes of processor time)`);
+  await buildIntoCache(GECKODRIVER_FOLDER, async (scratch) => {
+    const args = ["install", "geckodriver", "--version", GECKODRIVER_VERSION, "--locked", "--debug"];
+    const target = join(scratch, "target");
+    await run("cargo", [...args, "--root", scratch, "--target-dir", target], { env: PLAIN_CARGO });
     rmSync(target, { recursive: true });
   });
 }

@@ -68,7 +68,7 @@ async function brotliBytes(path) {
 
 if (isMain(import.meta.url)) {
   await main(async () => {
-    await setUpTests();
+    await setUpTests(["chromium"]);
     await build();
     await buildDemoServer();
     const { files, total } = await measureSize();

@@ -1,29 +1,35 @@
-// `npm test`: every check and every test. `node scripts/test.mjs NAME…` runs only the named steps and what they need.
+// `npm test`: every check and every test. `node scripts/test.mjs NAME…` runs only the named steps and what they need;
+// `--engine chromium|firefox|webkit` runs the browser's part in that engine alone.
 // A failing step stops only the steps that need it; those are counted as failed too, nothing is skipped.
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { findBrowser } from "./browser.mjs";
+import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { buildDemoServer } from "./demo-server.mjs";
-import { npmTool, ROOT } from "./paths.mjs";
+import { endToEnd, NODE_TEST_MS_MAX, testFiles } from "./end-to-end.mjs";
+import { ENGINES, engineNamed, findEngine, startDisplay } from "./engines.mjs";
+import { npmTool } from "./paths.mjs";
 import { main, run, Stop } from "./run.mjs";
 import { buildCargoDeny, setUpTests, wasmBindgenFolder } from "./setup.mjs";
 import { tidy } from "./tidy.mjs";
 
-/** A browser that hangs must end as a failure, well before whoever runs this loses patience. */
-const NODE_TEST_MS_MAX = 15 * 60_000;
 const WASM = ["--target", "wasm32-unknown-unknown"];
 const CLIPPY_DENY = ["--", "-D", "warnings"];
+
+/** The engines to run in. */
+let engines = ENGINES;
+/** What each end-to-end step saw, scenario by scenario, for the end. @type {string[]} */
+const tables = [];
 
 /** The licence checker, built in the background while the other steps run. @type {Promise<string> | undefined} */
 let cargoDeny;
 
 /**
- * In running order. `tests` marks a step that runs a test suite: its tests are counted, and none is a failure.
+ * In running order. `tests` marks a step that runs a test suite: its tests are counted, and none is a failure. A step
+ * answers what was printed, or its own count.
  * @type {{ name: string, what: string, needs?: string[], tests?: true, act: () => Promise<unknown> }[]}
  */
 const STEPS = [
-  { name: "setup", what: "set-up", act: setUpTests },
+  { name: "setup", what: "set-up", act: () => setUpTests(engines) },
   { name: "tidy", what: "house rules", act: tidy },
   { name: "format", what: "cargo fmt", act: checkFormat },
   { name: "biome", what: "biome", act: () => run(npmTool("biome"), ["ci", "--colors=off"]) },
@@ -50,12 +56,12 @@ const STEPS = [
     tests: true,
     act: () => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"]),
   },
-  { name: "browser", what: "module in Chromium", tests: true, act: testInBrowser },
+  { name: "browser", what: "module in browsers", tests: true, act: testInBrowser },
   { name: "server", what: "demo server", act: buildDemoServer },
   { name: "http", what: "contract over HTTP", needs: ["server"], tests: true, act: () => nodeTests("tests/http") },
   { name: "facade", what: "facade in Node", needs: ["build"], tests: true, act: () => nodeTests("tests/js") },
-  { name: "e2e", what: "end to end", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/e2e") },
-  { name: "cases", what: "case by case", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/cases") },
+  { name: "e2e", what: "end to end", needs: ["build", "server"], tests: true, act: () => inEngines("tests/e2e") },
+  { name: "cases", what: "case by case", needs: ["build", "server"], tests: true, act: () => inEngines("tests/cases") },
   { name: "kill", what: "killed browser", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/kill") },
   {
     name: "claims",
@@ -96,24 +102,54 @@ function startBuildingCargoDeny() {
   cargoDeny.catch(() => {});
 }
 
-function testInBrowser() {
-  const runner = join(wasmBindgenFolder(), "wasm-bindgen-test-runner");
-  return run("cargo", ["test", "-p", "postonce", "--tests", ...WASM], {
-    env: {
-      CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: runner,
-      CHROMEDRIVER: findBrowser()?.driver,
-      WASM_BINDGEN_TEST_TIMEOUT: "120",
-    },
-  });
+/** The module's own tests, in each engine. */
+async function testInBrowser() {
+  const printed = [];
+  for (const engine of engines) {
+    console.log(`--- the module in ${engine}`);
+    printed.push(await testModuleIn(engine));
+  }
+  return printed.join("\n");
 }
 
+async function testModuleIn(engine) {
+  const programs = findEngine(engine);
+  const display = programs?.display ? await startDisplay(programs.display) : undefined;
+  // The runner takes the first driver that is named.
+  const drivers = Object.fromEntries(Object.values(RUNNER_DRIVERS).map((name) => [name, undefined]));
+  try {
+    return await run("cargo", ["test", "-p", "postonce", "--tests", ...WASM], {
+      env: {
+        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: join(wasmBindgenFolder(), "wasm-bindgen-test-runner"),
+        WASM_BINDGEN_TEST_TIMEOUT: "120",
+        ...drivers,
+        [RUNNER_DRIVERS[engine]]: programs?.driver,
+        ...(display ? { DISPLAY: display.name } : {}),
+      },
+    });
+  } finally {
+    display?.stop();
+  }
+}
+
+/** What wasm-bindgen's runner calls an engine's driver; it speaks to WebKitGTK's as to Safari's. */
+const RUNNER_DRIVERS = { chromium: "CHROMEDRIVER", firefox: "GECKODRIVER", webkit: "SAFARIDRIVER" };
+
 function nodeTests(folder) {
-  const path = join(ROOT, folder);
-  const files = existsSync(path) ? readdirSync(path).filter((name) => name.endsWith(".test.mjs")) : [];
-  if (files.length === 0) throw new Stop(`${folder} holds no *.test.mjs`);
   // One at a time: each starts a browser, and two cores are soon busy.
   const options = ["--test", "--test-concurrency=1", "--test-reporter=spec", `--test-timeout=${NODE_TEST_MS_MAX}`];
-  return run("node", [...options, ...files.sort().map((name) => join(folder, name))]);
+  return run("node", [...options, ...testFiles(folder)]);
+}
+
+async function inEngines(folder) {
+  const { table, ...counted } = await endToEnd(folder, engines);
+  tables.push(table);
+  return counted;
+}
+
+/** What a step counted by itself, or what its programs printed at their end. */
+function countOf(answer) {
+  return typeof answer === "object" ? answer : { ...countTests(String(answer)), faults: [] };
 }
 
 /** Counts the closing lines of cargo and of Node's runner. A test that was left out counts as failed. */
@@ -135,16 +171,17 @@ async function runStep(step, results) {
     console.log(`--- ${step.name} not run, because \`${missing}\` failed`);
     return ended("not run", { passed: 0, failed: 1 });
   }
-  let printed = "";
+  let answer;
   let failure;
   try {
-    printed = String(await step.act());
+    answer = await step.act();
   } catch (error) {
-    printed = error instanceof Stop ? error.printed : "";
+    answer = error instanceof Stop ? error.printed : "";
     failure = describe(error);
   }
-  const counted = step.tests ? countTests(printed) : { passed: failure ? 0 : 1, failed: 0 };
+  const counted = step.tests ? countOf(answer) : { passed: failure ? 0 : 1, failed: 0, faults: [] };
   if (!failure && counted.passed === 0) failure = "ran no test";
+  if (!failure && counted.faults.length > 0) failure = counted.faults.join("\n    ");
   if (!failure && counted.failed > 0) failure = `${counted.failed} tests were left out`;
   if (!failure) return ended("ok", counted);
   console.log(`--- ${step.name} failed: ${failure}`);
@@ -177,7 +214,12 @@ function printTable(results) {
 }
 
 await main(async () => {
-  const steps = chosenSteps(process.argv.slice(2));
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { engine: { type: "string", multiple: true } },
+  });
+  if (values.engine) engines = values.engine.map(engineNamed);
+  const steps = chosenSteps(positionals);
   const results = new Map();
   for (const step of steps) {
     results.set(step.name, await runStep(step, results));
@@ -186,6 +228,7 @@ await main(async () => {
     if (results.get("setup").failed > 0) break;
     if (steps.some(({ name }) => name === "licences")) startBuildingCargoDeny();
   }
+  for (const table of tables) console.log(`\n${table}`);
   printTable(results);
   const total = (what) => [...results.values()].reduce((sum, result) => sum + result[what], 0);
   console.log(`\n${total("passed")} passed, ${total("failed")} failed`);

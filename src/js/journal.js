@@ -19,8 +19,10 @@ const PREFIX = "postonce:";
 const QUARANTINE = "quarantine:";
 const RECORD = /^postonce:[\da-f]{32}$/;
 
-/** An open that takes longer is not waited for: some engines are known to hang here. */
-const OPEN_MS_MAX = 2_000;
+/** An open, or a transaction that does not get its turn, is not waited for any longer: some engines are known to hang here. */
+const WAIT_MS_MAX = 2_000;
+/** So long a database that gave no turn is left alone: one wait for it is enough for a submission. */
+const REST_MS = 10_000;
 
 /** How a persist ended, unless a text outran it; `reported` in src/journal.rs. */
 const DURABLE = 0;
@@ -31,6 +33,26 @@ const MISMATCH = 4;
 
 /** The same for all journals of a page. @type {Judge} */
 let answer;
+
+/** Ends each transaction that still waits for this document, to be done again. @type {Set<() => void>} */
+const unfinished = new Set();
+
+/** While the document is kept for the way back: until it is shown again. @type {Promise<void> | undefined} */
+let away;
+
+// WebKit keeps a left document together with a transaction that waits for its callbacks, and every other page of the
+// origin waits for that one.
+addEventListener("pagehide", ({ persisted }) => {
+  if (!persisted) return;
+  away = new Promise((resolve) => {
+    const back = () => {
+      away = undefined;
+      resolve();
+    };
+    addEventListener("pageshow", back, { once: true });
+  });
+  for (const end of unfinished) end();
+});
 
 /** Begins to open the database of that name. @param {string} name @param {Judge} judge */
 export function open(name, judge) {
@@ -155,7 +177,7 @@ function connect(journal) {
         journal.opening = Promise.resolve(database);
         resolve(database);
       };
-      setTimeout(giveUp, OPEN_MS_MAX);
+      setTimeout(giveUp, WAIT_MS_MAX);
     } catch {
       giveUp();
     }
@@ -169,32 +191,76 @@ function lose(journal) {
   journal.database = journal.opening = undefined;
 }
 
+/** For a while there is no database. @param {Journal} journal */
+function rest(journal) {
+  lose(journal);
+  journal.opening = Promise.resolve(undefined);
+  setTimeout(() => lose(journal), REST_MS);
+}
+
 /**
  * One transaction: reads the rows of the slot, or of all, and with a `durability` lets `act` write. Rejects unless it
- * completes.
+ * completes; one that the document's leaving ended is done again when it is back.
  * @param {Journal} journal @param {string} hash @param {IDBTransactionDurability} [durability]
  * @param {(rows: Row[], store: IDBObjectStore) => void} [act] @returns {Promise<Row[]>}
  */
 async function transact(journal, hash, durability, act) {
-  const database = await connect(journal);
-  return new Promise((resolve, reject) => {
-    // Without a database this throws, which rejects like everything else here.
-    const transaction = /** @type {IDBDatabase} */ (database).transaction(STORE, act ? "readwrite" : "readonly", {
-      durability: durability ?? "default",
+  for (;;) {
+    await away;
+    const database = await connect(journal);
+    /** @type {Row[] | undefined} */
+    const rows = await new Promise((resolve, reject) => {
+      // Without a database this throws, which rejects like everything else here.
+      const transaction = /** @type {IDBDatabase} */ (database).transaction(STORE, act ? "readwrite" : "readonly", {
+        durability: durability ?? "default",
+      });
+      const store = transaction.objectStore(STORE);
+      // Every numeric generation of the slot: nothing of ours has another.
+      const request = store.getAll(hash ? IDBKeyRange.bound([hash, -Infinity], [hash, Infinity]) : null);
+      let left = false;
+      const end = () => {
+        left = true;
+        abort(transaction);
+      };
+      request.onsuccess = () => {
+        try {
+          act?.(request.result, store);
+          // From here on it needs no callback of this document, and nothing ends it.
+          transaction.commit?.();
+        } catch {
+          abort(transaction);
+        }
+      };
+      transaction.oncomplete = () => {
+        unfinished.delete(end);
+        resolve(request.result);
+      };
+      transaction.onabort = () => {
+        unfinished.delete(end);
+        if (left) resolve(undefined);
+        else reject(transaction.error);
+      };
+      unfinished.add(end);
+      setTimeout(() => {
+        if (!unfinished.has(end) || !abort(transaction)) return;
+        // It will never count; some engines say so only when its turn would have come.
+        unfinished.delete(end);
+        rest(journal);
+        reject();
+      }, WAIT_MS_MAX);
     });
-    const store = transaction.objectStore(STORE);
-    // Every numeric generation of the slot: nothing of ours has another.
-    const request = store.getAll(hash ? IDBKeyRange.bound([hash, -Infinity], [hash, Infinity]) : null);
-    request.onsuccess = () => {
-      try {
-        act?.(request.result, store);
-      } catch {
-        transaction.abort();
-      }
-    };
-    transaction.oncomplete = () => resolve(request.result);
-    transaction.onabort = () => reject(transaction.error);
-  });
+    if (rows) return rows;
+  }
+}
+
+/** Unless it commits already or is over. @param {IDBTransaction} transaction */
+function abort(transaction) {
+  try {
+    transaction.abort();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Empty when the row has none, which nobody takes for a record. @param {Row} row */

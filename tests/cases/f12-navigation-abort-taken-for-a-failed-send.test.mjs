@@ -9,6 +9,7 @@ import { assertOneEffect, checksIn, commandsIn, onlyKeyIn } from "./evidence.mjs
 import { beforeLoad, takeFaultsOut } from "./faults.mjs";
 
 const NAME_PREFIX = "postonce:";
+const STILL_RUNS = ["sending", "waiting"];
 const FAILURES = ["not_sent", "refused", "rejected", "unknown", "disputed", "idle"];
 
 let lab;
@@ -46,7 +47,8 @@ for (const [when, fault] of [
 
     const [record, ...others] = await lab.script(() => globalThis.recordsAtLoad);
     assert.deepEqual(others, [], "one record of one slot");
-    assert.equal(record.current.phase, "sending", "the abort of the old document wrote no failure");
+    // Firefox rejects the request before it lets the document go: then the doubt is on record as well.
+    assert.ok(STILL_RUNS.includes(record.current.phase), "the abort of the old document wrote no failure");
     assert.equal(record.current.attempts, 1);
 
     const { result, doubt } = await lab.until("succeeded");

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { eventually, openLab } from "../e2e/lab.mjs";
 import { assertNoEffect, assertOneEffect, checksIn, commandsIn, fencesIn, onlyKeyIn } from "./evidence.mjs";
-import { proxyFlags, startSlowProxy } from "./slow-proxy.mjs";
+import { pathOf, startSlowProxy } from "./slow-proxy.mjs";
 import { check, fence, newWish, post } from "./wire.mjs";
 
 const HELD_MS = 4_000;
@@ -22,7 +22,7 @@ let proxy;
 let lab;
 before(async () => {
   proxy = await startSlowProxy({});
-  lab = await openLab({ flags: proxyFlags(proxy) });
+  lab = await openLab({ front: proxy.inFrontOf });
 });
 after(async () => {
   await lab?.close();
@@ -133,8 +133,8 @@ test("f60_c_given_a_status_answer_that_may_be_cached_then_the_next_check_reaches
   await lab.open({ cart: "f60-c", budget: BUDGET_MS, attempts: 1 });
   let cacheable = 0;
   proxy.set({
-    onAnswer: ({ method, url }, headers) => {
-      if (method !== "GET" || new URL(url).pathname !== "/orders/status") return;
+    onAnswer: (incoming, headers) => {
+      if (incoming.method !== "GET" || pathOf(incoming) !== "/orders/status") return;
       headers["cache-control"] = CACHEABLE;
       cacheable += 1;
     },

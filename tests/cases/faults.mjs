@@ -1,6 +1,6 @@
 // Faults of the page's own surroundings: scripts that run in every new document before the page's first one.
 
-/** What is installed now. */
+/** How to take out what is installed now. */
 const installed = new Set();
 
 /**
@@ -9,16 +9,12 @@ const installed = new Set();
  */
 export async function beforeLoad(lab, fault, ...args) {
   const source = `(${fault})(...${JSON.stringify(args)})`;
-  const command = "Page.addScriptToEvaluateOnNewDocument";
-  const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
-  installed.add(identifier);
+  installed.add(await lab.beforeLoad(source));
 }
 
 /** Takes out every fault: documents loaded from now on are whole again. */
-export async function takeFaultsOut(lab) {
-  for (const identifier of installed) {
-    await lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
-  }
+export async function takeFaultsOut() {
+  for (const takeOut of installed) await takeOut();
   installed.clear();
 }
 

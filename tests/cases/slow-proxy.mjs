@@ -1,9 +1,9 @@
-// A forward proxy between the browser and the demo server that can hold a request back and deliver it although its
+// A proxy in front of the demo server, whose pages are opened through it, that can hold a request back and deliver it although its
 // sender has long hung up, as middle boxes do. It forwards everything else as it is.
 import { createServer, request } from "node:http";
 
 /**
- * Starts it on a free port. Chromium goes through it with `proxyFlags(proxy)`.
+ * Starts it on a free port. `openLab({ front: proxy.inFrontOf })` opens the pages through it.
  * @param {{
  *   delayMs?: (incoming: import("node:http").IncomingMessage) => number,
  *   onAnswer?: (incoming: import("node:http").IncomingMessage, headers: Record<string, unknown>) => void,
@@ -13,8 +13,9 @@ export async function startSlowProxy(rules) {
   /** What was delivered, in order: when the sender left, if it did, and what the server answered. */
   const deliveries = [];
   const timers = new Set();
+  let target;
   const proxy = createServer((incoming, outgoing) => {
-    const delivery = { method: incoming.method, path: new URL(incoming.url).pathname, senderLeft: false, status: null };
+    const delivery = { method: incoming.method, path: pathOf(incoming), senderLeft: false, status: null };
     deliveries.push(delivery);
     const chunks = [];
     incoming.on("data", (chunk) => chunks.push(chunk));
@@ -24,15 +25,19 @@ export async function startSlowProxy(rules) {
     incoming.on("end", () => {
       const timer = setTimeout(() => {
         timers.delete(timer);
-        deliver(incoming, Buffer.concat(chunks), outgoing, delivery, rules);
+        deliver(`${target}${incoming.url}`, incoming, Buffer.concat(chunks), outgoing, delivery, rules);
       }, rules.delayMs?.(incoming) ?? 0);
       timers.add(timer);
     });
   });
   await new Promise((listening) => proxy.listen(0, "127.0.0.1", listening));
   return {
-    port: proxy.address().port,
     deliveries,
+    /** Where to find, through this proxy, what the server at `url` offers. */
+    inFrontOf(url) {
+      target = url;
+      return `http://127.0.0.1:${proxy.address().port}`;
+    },
     /** Replaces the rules for the requests to come. */
     set(next) {
       for (const name of ["delayMs", "onAnswer"]) delete rules[name];
@@ -47,15 +52,13 @@ export async function startSlowProxy(rules) {
   };
 }
 
-/** Chromium leaves loopback addresses out of proxying unless told otherwise. */
-export function proxyFlags({ port }) {
-  return [`--proxy-server=http://127.0.0.1:${port}`, "--proxy-bypass-list=<-loopback>"];
-}
+/** The path of a request, without its query. */
+export const pathOf = ({ url }) => url.split("?")[0];
 
-function deliver(incoming, body, outgoing, delivery, rules) {
-  const { "proxy-connection": _hop, ...headers } = incoming.headers;
-  // The server closes each connection; so does the proxy, or Chromium may repeat a POST by itself.
-  const onward = request(incoming.url, { method: incoming.method, headers, agent: false }, (answer) => {
+function deliver(url, incoming, body, outgoing, delivery, rules) {
+  const { method, headers } = incoming;
+  // The server closes each connection; so does the proxy, or a browser may repeat a POST by itself.
+  const onward = request(url, { method, headers, agent: false }, (answer) => {
     delivery.status = answer.statusCode;
     const changed = { ...answer.headers, connection: "close" };
     rules.onAnswer?.(incoming, changed);

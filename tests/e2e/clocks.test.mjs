@@ -54,8 +54,8 @@ for (const { name, ms } of [
     const submitted = Date.now();
     await eventually("the request arrived", async () => commands(await lab.server.log()).length > 0);
     await lab.script((by) => {
-      const real = Date.now;
-      Date.now = () => real.call(Date) + by;
+      const real = globalThis.Date.now;
+      globalThis.Date.now = () => real.call(globalThis.Date) + by;
     }, ms);
     await lab.until("unknown", 5_000);
     for (const { received_at } of commands(await lab.server.log())) assert.ok(received_at <= submitted + 2_000);

@@ -1,13 +1,18 @@
-// One demo server and one Chromium for the tests of a file, and the few words they are written in. What happened is
-// read from the server; what a person would see, from the page.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+// One demo server and one browser for the tests of a file, and the few words they are written in. What happened is
+// read from the server; what a person would see, from the page. Which engine it is, `POSTONCE_ENGINE` says; the words
+// are the same in all.
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Key } from "selenium-webdriver";
-import { openBrowser } from "../../scripts/browser.mjs";
+import { killBrowser, openBrowser } from "../../scripts/browser.mjs";
 import { startDemoServer } from "../../scripts/demo-server.mjs";
+import { currentEngine } from "../../scripts/engines.mjs";
+import { AGENT, startDriverless } from "./driverless.mjs";
+import { BLANK, copyPages } from "./pages.mjs";
 
 const PAGE = "/pages/order.html";
+const SCRIPT_MS_MAX = 20_000;
 const BOUND_MS_MAX = 10_000;
 const POLL_MS = 25;
 
@@ -22,15 +27,37 @@ export async function eventually(what, look, ms = 8_000) {
   }
 }
 
-/** @param {{ flags?: string[] }} [options] */
-export async function openLab({ flags = [] } = {}) {
-  const server = await startDemoServer();
-  const profile = mkdtempSync(join(tmpdir(), "postonce-lab-"));
+/**
+ * `flags` are Chromium's own and reach no other engine. `front` says where the pages are opened instead of at the
+ * server's own address. A lab that is to be killed says so with `killed`: WebKitGTK keeps nothing while a WebDriver
+ * drives it, so there it goes without.
+ * @param {{
+ *   engine?: import("../../scripts/engines.mjs").Engine,
+ *   flags?: string[],
+ *   front?: (url: string) => string,
+ *   killed?: boolean,
+ * }} [options]
+ */
+export async function openLab({ engine = currentEngine(), flags = [], front = (url) => url, killed = false } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "postonce-lab-"));
+  const profile = mkdtempSync(join(folder, "profile-"));
+  const pages = copyPages(join(folder, "www"));
+  const server = await startDemoServer({ www: pages.folder });
+  const driverless = killed && engine === "webkit" ? await startDriverless(server.url) : undefined;
+  if (driverless) pages.beforeLoad(AGENT);
+  const origin = driverless?.url ?? front(server.url);
   const get = async (path) => (await fetch(`${server.url}${path}`)).json();
-  const open = () => openBrowser({ flags, profile });
+  const open = async () => {
+    const opened = await (driverless?.open(profile) ?? openBrowser({ engine, flags, profile }));
+    await opened.driver.manage().setTimeouts({ script: SCRIPT_MS_MAX });
+    return opened;
+  };
   let browser = await open();
 
   const lab = {
+    engine,
+    /** Where its pages are opened. */
+    origin,
     server: {
       url: server.url,
       plan: server.plan,
@@ -52,15 +79,17 @@ export async function openLab({ flags = [] } = {}) {
         await lab.driver.close();
       }
       await lab.driver.switchTo().window(first);
-      await lab.driver.get("about:blank");
-      await lab.driver.sendDevToolsCommand("Storage.clearDataForOrigin", { origin: server.url, storageTypes: "all" });
+      await lab.driver.get(`${origin}${BLANK}`);
+      await lab.driver.manage().deleteAllCookies();
+      const failure = await lab.driver.executeAsyncScript(EMPTY_THE_ORIGIN);
+      if (failure) throw new Error(`the origin could not be emptied: ${failure}`);
       await lab.server.reset();
     },
 
     /** Opens the order page and waits until it is bound and its record was read. */
     async open(query = {}) {
       const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, asText(value)]));
-      await lab.driver.get(`${server.url}${PAGE}?${text}`);
+      await lab.driver.get(`${origin}${PAGE}?${text}`);
       await lab.bound();
     },
 
@@ -72,14 +101,12 @@ export async function openLab({ flags = [] } = {}) {
         BOUND_MS_MAX,
       ),
 
-    script: (act, ...args) => lab.driver.executeScript(`return (${act}).apply(null, arguments)`, ...args),
+    /** Runs the function in the page. Firefox runs it beside the page's own global object, so that one is named. */
+    script: (act, ...args) =>
+      lab.driver.executeScript(`const globalThis = window; return (${act}).apply(null, arguments)`, ...args),
 
-    /** Runs the source in every document to come, before its first script; answers the way to stop. */
-    async beforeLoad(source) {
-      const command = "Page.addScriptToEvaluateOnNewDocument";
-      const { identifier } = await lab.driver.sendAndGetDevToolsCommand(command, { source });
-      return () => lab.driver.sendDevToolsCommand("Page.removeScriptToEvaluateOnNewDocument", { identifier });
-    },
+    /** Runs the source in every page of the server to come, before its first script; answers the way to stop. */
+    beforeLoad: async (source) => pages.beforeLoad(source),
 
     /** Types into the fields as a person does: `input` events fire. */
     fill: (fields) =>
@@ -154,7 +181,8 @@ export async function openLab({ flags = [] } = {}) {
 
     /** Ends the whole browser at once, as a crash or a power loss does. */
     async kill() {
-      killProfile(profile);
+      if (engine === "webkit" && !driverless) throw new Error("this lab was not opened with `killed`");
+      killBrowser(profile);
       await browser.close().catch(() => {});
     },
     /** The same profile in a new browser. */
@@ -173,11 +201,13 @@ export async function openLab({ flags = [] } = {}) {
 
     async close() {
       await browser.close().catch(() => {});
+      // Whatever did not end by itself.
+      killBrowser(profile);
+      driverless?.stop();
       server.stop();
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
-  await lab.driver.manage().setTimeouts({ script: 20_000 });
   return lab;
 }
 
@@ -185,28 +215,17 @@ export { Key };
 
 const asText = (value) => (typeof value === "object" && !Array.isArray(value) ? JSON.stringify(value) : String(value));
 
-/** SIGKILL for every process that names the profile, and for nothing else, until none is left: they start others. */
-function killProfile(profile) {
-  const mine = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && namesProfile(pid, profile));
-  for (let pids = mine(); pids.length > 0; pids = mine()) {
-    for (const pid of pids) {
-      try {
-        process.kill(Number(pid), "SIGKILL");
-      } catch {
-        // Gone meanwhile.
-      }
+/** From a page of the origin that uses none of it: nothing is left of what an earlier test kept. */
+const EMPTY_THE_ORIGIN = `
+  const done = arguments[0];
+  localStorage.clear();
+  sessionStorage.clear();
+  (async () => {
+    for (const { name } of await indexedDB.databases()) {
+      await new Promise((ok, no) => { const r = indexedDB.deleteDatabase(name); r.onsuccess = ok; r.onerror = () => no(r.error); });
     }
-  }
-}
-
-/** A process that is gone or only waits to be collected has no command line. */
-function namesProfile(pid, profile) {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`--user-data-dir=${profile}`);
-  } catch {
-    return false;
-  }
-}
+  })().then(() => done(), (error) => done(String(error)));
+`;
 
 const SCAN = `
   const done = arguments[0];

@@ -43,7 +43,8 @@ test("readiness_2_given_a_lost_answer_then_one_effect_and_the_retry_brings_the_s
 
 test("readiness_3_given_two_tabs_then_one_handler_runs", async () => {
   await lab.open({ cart: "parallel" });
-  await lab.server.plan([{ match: { operation: "order.create" }, fault: "delay-effect", ms: 600 }]);
+  // Long enough for a second tab to open on a busy machine.
+  await lab.server.plan([{ match: { operation: "order.create" }, fault: "delay-effect", ms: 2_500 }]);
   const first = await lab.driver.getWindowHandle();
   await lab.click();
   await lab.until("sending");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { assertOneEffect } from "./evidence.mjs";
-import { openLab } from "./lab.mjs";
+import { eventually, openLab } from "./lab.mjs";
 
 let lab;
 before(async () => {
@@ -27,9 +27,13 @@ async function openWishThenRecord(text, stores = STORES) {
   await lab.server.plan([{ match: { attempt: 1 }, fault: "status", status: 502 }]);
   await lab.click();
   await lab.until("unknown");
+  // In both stores: what is still on its way would come on top of the change.
+  await eventually("it is written", async () => (await lab.scan()).filter(saysUnknown).length === 2);
   const changed = await writeInto(stores, text);
   assert.equal(changed, stores.length, "the record was there");
 }
+
+const saysUnknown = (text) => text.replaceAll("\\", "").includes('"phase":"unknown"');
 
 const writeInto = (stores, text) =>
   lab.driver.executeAsyncScript(

@@ -1,8 +1,9 @@
-// The document goes while its request is out: reload, closed tab, killed browser.
+// The document goes while its request is out: reload, closed tab.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { assertOneEffect, commands, keysOf } from "./evidence.mjs";
+import { assertOneEffect, commands } from "./evidence.mjs";
 import { eventually, openLab } from "./lab.mjs";
+import { assertHonestThenOnce, FAULTS, submitAndArrive } from "./mid-flight.mjs";
 
 let lab;
 before(async () => {
@@ -11,66 +12,22 @@ before(async () => {
 after(() => lab?.close());
 beforeEach(() => lab.reset());
 
-/** In all three, the first document never hears an answer. */
-const FAULTS = [
-  { name: "the_server_did_it", faults: [{ fault: "delay-after", ms: 3_000 }], done: true },
-  { name: "the_server_never_ran_it", faults: [{ fault: "hang" }], done: false },
-  { name: "no_attempt_got_through", faults: Array.from({ length: 3 }, () => ({ fault: "drop-before" })), done: false },
-];
-
-async function submitAndArrive(faults) {
-  await lab.open({ remember: "sku,quantity" });
-  await lab.server.plan(faults.map((fault) => ({ match: { operation: "order.create" }, ...fault })));
-  await lab.click();
-  await eventually("the request arrived", async () => commands(await lab.server.log()).length > 0);
-}
-
-/** What the page says before any click, and what a resubmit then leads to. */
-async function assertHonestThenOnce({ done }) {
-  await lab.server.plan([]);
-  const said = await lab.history();
-  const states = said.map(({ state }) => state);
-  assert.ok(!states.slice(1).includes("idle"), `never idle once the record was read: ${states}`);
-  if (done) {
-    const { resultId } = await lab.until("succeeded");
-    assert.equal(resultId, (await lab.server.effects()).orders[0].id);
-  } else {
-    const { doubt, remembered } = await lab.until("unknown");
-    assert.equal(doubt.possible, true);
-    assert.deepEqual(remembered, { sku: "A1", quantity: "2" });
-  }
-  const sentHere = commands(await lab.server.log()).filter(({ received_at }) => received_at > said[0].at);
-  assert.deepEqual(sentHere, [], "R63: nothing was sent without a gesture");
-  await lab.click();
-  await lab.until("succeeded");
-  await assertOneEffect(lab.server);
-  assert.equal(keysOf(await lab.server.log()).length, 1);
-}
-
 for (const { name, faults, done } of FAULTS) {
   test(`r20_given_a_reload_mid_flight_and_${name}_then_the_page_says_so_and_sending_again_makes_one_effect`, async () => {
-    await submitAndArrive(faults);
+    await submitAndArrive(lab, faults);
     await lab.reload();
-    await assertHonestThenOnce({ done });
+    await assertHonestThenOnce(lab, { done });
   });
 
   test(`r20_given_a_tab_closed_mid_flight_and_${name}_then_a_new_one_says_so_and_makes_one_effect`, async () => {
-    await submitAndArrive(faults);
+    await submitAndArrive(lab, faults);
     const first = await lab.driver.getWindowHandle();
     const second = await lab.newTab();
     await lab.switchTo(first);
     await lab.driver.close();
     await lab.switchTo(second);
     await lab.open({ remember: "sku,quantity" });
-    await assertHonestThenOnce({ done });
-  });
-
-  test(`r121_given_a_browser_killed_mid_flight_and_${name}_then_it_says_so_before_any_click_and_makes_one_effect`, async () => {
-    await submitAndArrive(faults);
-    await lab.kill();
-    await lab.restart();
-    await lab.open({ remember: "sku,quantity" });
-    await assertHonestThenOnce({ done });
+    await assertHonestThenOnce(lab, { done });
   });
 }
 

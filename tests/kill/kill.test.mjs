@@ -14,7 +14,7 @@ const ROUND = { timeout: 90_000 };
 
 let lab;
 before(async () => {
-  lab = await openLab();
+  lab = await openLab({ killed: true });
 });
 after(() => lab?.close());
 

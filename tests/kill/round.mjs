@@ -102,7 +102,7 @@ const posts = (log) => log.filter(({ method }) => method === "POST");
 const isMarked = async (lab) => (await lab.server.log()).some(({ operation }) => operation === MARK);
 
 async function openPage(lab, query) {
-  await lab.driver.get(`${lab.server.url}/pages/kill.html?${new URLSearchParams(query)}`);
+  await lab.driver.get(`${lab.origin}/pages/kill.html?${new URLSearchParams(query)}`);
   await lab.bound();
 }
 

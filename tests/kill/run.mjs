@@ -1,9 +1,10 @@
-// npm run kill -- --rounds 100 [--engine chromium] [--seed N] [--parallel 3]
+// npm run kill -- --rounds 100 [--engine chromium|firefox|webkit] [--seed N] [--parallel 3]
 // Kills the whole browser in the middle of a submit: so many rounds at random instants and a tenth of that, at least
 // one, at each step. After each kill the same profile is opened again and the person submits again; the server counts.
 import { parseArgs } from "node:util";
 import { build } from "../../scripts/build.mjs";
 import { buildDemoServer } from "../../scripts/demo-server.mjs";
+import { engineNamed } from "../../scripts/engines.mjs";
 import { main, Stop } from "../../scripts/run.mjs";
 import { setUpTests } from "../../scripts/setup.mjs";
 import { openLab } from "../e2e/lab.mjs";
@@ -15,7 +16,7 @@ const SEED_MAX = 2 ** 31;
 
 await main(async () => {
   const { rounds, engine, seed, parallel } = readOptions();
-  await setUpTests();
+  await setUpTests([engine]);
   await build();
   await buildDemoServer();
 
@@ -43,12 +44,12 @@ function readOptions() {
   if (![rounds, seed, parallel].every((number) => Number.isInteger(number) && number >= 0) || parallel === 0) {
     throw new Stop("Rounds, seed and parallel are whole numbers.", "npm run kill -- --rounds 100");
   }
-  return { rounds, engine: values.engine, seed, parallel };
+  return { rounds, engine: engineNamed(values.engine), seed, parallel };
 }
 
 /** Takes one plan after the other, in a browser and with a server of its own. */
 async function work(waiting, seen, engine) {
-  const lab = await openLab({ engine });
+  const lab = await openLab({ engine, killed: true });
   try {
     for (let plan = waiting.shift(); plan; plan = waiting.shift()) {
       const round = await killRound(lab, plan);
