@@ -6,9 +6,20 @@ import { checkHeaders } from "./options.js";
 import type { OperationOptions, Snapshot, SubmitOutcome } from "./types.js";
 
 type Settle<T> = { resolve: (value: T) => void; reject: (reason: unknown) => void };
-type Disableable = { disabled: boolean };
 type Pairs = readonly (readonly [string, string])[];
 type Fields = Record<string, string | readonly string[]>;
+
+/** What a submit hands to the module: the pairs, and the bytes to send unless they are the pairs as JSON. */
+export interface Offer {
+  readonly pairs: object;
+  readonly body?: BodyInit;
+}
+
+/** Where a resend finds the wish that this document did not send itself: a bound form. */
+export interface Source {
+  readonly form: HTMLFormElement;
+  offer(): Promise<Offer>;
+}
 
 /** What the module writes: members that are absent there are `null` here. */
 type Wire = Record<string, unknown> & {
@@ -68,45 +79,31 @@ const NOTHING = readSnapshot(
   '{"state":"idle","persistence":"best-effort","coordination":"none","durable":false,"driving":false,"attempts":0,"attemptsMax":0,"round":0,"budget":0,"remembered":[],"may":[],"open":[]}',
 );
 
-const RUNNING = new Set<string>(["sending", "waiting", "checking"]);
-
-/** `new FormData(form, submitter)`, where the engine has it; else the submitter is appended, as it would be (R96). */
-export function snapshotForm(form: HTMLFormElement, submitter: HTMLElement | null): FormData {
-  try {
-    // An engine that knows the second argument refuses one that is no submit button.
-    new FormData(form.ownerDocument.createElement("form"), form);
-  } catch {
-    return new FormData(form, submitter);
-  }
-  const data = new FormData(form);
-  const name = submitter?.getAttribute("name");
-  if (name) data.append(name, submitter?.getAttribute("value") ?? "");
-  return data;
-}
+/** States in which the machine goes on by itself. */
+export const RUNNING: ReadonlySet<string> = new Set<string>(["sending", "waiting", "checking"]);
 
 export class Controller {
   snapshot = NOTHING;
-  /** The form whose contents a resend may need. */
-  form: HTMLFormElement | undefined;
+  /** The form that was bound last. */
+  source: Source | undefined;
+  /** The module's side, once it is there and has read the record. */
+  slot: SlotHandle | undefined;
   readonly ready: Promise<SlotHandle>;
   #tellRecordRead = (): void => {};
   readonly #recordRead = new Promise<void>((resolve) => {
     this.#tellRecordRead = resolve;
   });
-  #slot: SlotHandle | undefined;
-  readonly #options: OperationOptions;
+  readonly options: OperationOptions;
   readonly #listeners = new Set<(snapshot: Snapshot) => void>();
   /** For each submit that waits for its answer, everybody who is to hear it. */
   readonly #waiting: Settle<SubmitOutcome>[][] = [];
   #next: Settle<SubmitOutcome>[] = [];
   #gestures: Settle<Snapshot>[] = [];
-  /** Controls that were enabled when the submit began. */
-  #enabled: Element[] = [];
   /** Why the module is not there. */
   #failure: unknown;
 
   constructor(options: OperationOptions, subject: string, object: string) {
-    this.#options = options;
+    this.options = options;
     this.ready = loadModule().then(async (module) => {
       const whole = Object.fromEntries(
         Object.entries(options).map(([name, value]) => [name, typeof value === "number" ? Math.floor(value) : value]),
@@ -114,7 +111,7 @@ export class Controller {
       const slot = module.slot(JSON.stringify(whole), subject, object, this);
       // Before its record is read, a slot cannot tell a first wish from a repeated one.
       await this.#recordRead;
-      this.#slot = slot;
+      this.slot = slot;
       return slot;
     });
     // Whoever waits for an answer is told; a page that only binds must not end in an unhandled rejection.
@@ -161,8 +158,9 @@ export class Controller {
     );
   }
 
-  now(start: (slot: SlotHandle) => void): void {
-    if (this.#slot) start(this.#slot);
+  /** A submit of a bound form begins; its answer is for whoever asked for the next one. */
+  submitting(): void {
+    this.#waiting.push(this.#next.splice(0));
   }
 
   #settleGestures(): void {
@@ -175,7 +173,7 @@ export class Controller {
   changed(text: string): void {
     this.#tellRecordRead();
     this.snapshot = readSnapshot(text);
-    this.form?.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
+    this.source?.form.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
     for (const listener of [...this.#listeners]) {
       try {
         listener(this.snapshot);
@@ -185,10 +183,6 @@ export class Controller {
       }
     }
     this.#settleGestures();
-  }
-
-  submitting(): void {
-    this.#waiting.push(this.#next.splice(0));
   }
 
   reply(all: boolean, kind: SubmitOutcome["kind"], detail: string): void {
@@ -214,28 +208,8 @@ export class Controller {
     for (const { reject } of this.#gestures.splice(0)) reject(error);
   }
 
-  entering(form: HTMLFormElement): void {
-    this.#enabled = [...form.elements].filter((control) => control.matches(":enabled"));
-  }
-
-  /** After the page's handlers, with what they filled in; what they disabled counts as it was before (R97). */
-  formData(form: HTMLFormElement, submitter: HTMLElement | null): FormData {
-    const reopened: Disableable[] = [];
-    for (const control of this.#enabled.splice(0)) {
-      while (control.matches(":disabled")) {
-        const by = control.closest<HTMLElement & Disableable>("[disabled]");
-        if (!by) break;
-        by.disabled = false;
-        reopened.push(by);
-      }
-    }
-    const data = snapshotForm(form, submitter);
-    for (const control of reopened) control.disabled = true;
-    return data;
-  }
-
   fetch(url: string, init: RequestInit & { headers: Record<string, string> }, attempt: number): Promise<Response> {
-    const { headers, transport } = this.#options;
+    const { headers, transport } = this.options;
     try {
       const own = headers?.(attempt) ?? {};
       checkHeaders(own);

@@ -8,22 +8,13 @@
  *
  * @packageDocumentation
  */
-import { Controller, snapshotForm } from "./controller.js";
+import { Controller } from "./controller.js";
 import { MisuseError, OptionError } from "./errors.js";
-import { configure, type FormHandle, loadModule } from "./loader.js";
+import { BoundForm, boundTo } from "./form.js";
+import { ValueSlot } from "./intent.js";
+import { configure, loadModule } from "./loader.js";
 import { checkOptions, isSecretControl } from "./options.js";
-import type {
-  BindOptions,
-  Decision,
-  FormIntent,
-  Intent,
-  Operation,
-  OperationOptions,
-  PendingIntent,
-  Snapshot,
-  SubmitOutcome,
-  ValueIntent,
-} from "./types.js";
+import type { BindOptions, FormIntent, Operation, OperationOptions, PendingIntent, ValueIntent } from "./types.js";
 
 export { MisuseError, ModuleError, OptionError, PostonceError } from "./errors.js";
 export type * from "./types.js";
@@ -31,7 +22,6 @@ export { configure };
 
 /** One controller for each slot of the page, whoever binds it (R78). */
 const controllers = new Map<string, Controller>();
-const bindings = new WeakMap<HTMLFormElement, BoundForm>();
 /** Options by the operation that was made of them. */
 const definitions = new WeakMap<Operation, OperationOptions>();
 
@@ -49,134 +39,6 @@ function controllerOf(operation: Operation, { subject, object }: BindOptions): C
     controller.ready.catch(() => controllers.delete(slot));
   }
   return controller;
-}
-
-class SlotIntent extends EventTarget implements Intent {
-  protected readonly controller: Controller;
-
-  constructor(controller: Controller) {
-    super();
-    this.controller = controller;
-    let first = true;
-    controller.subscribe(() => {
-      if (!first) this.dispatchEvent(new Event("statechange"));
-      first = false;
-    });
-  }
-
-  get snapshot(): Snapshot {
-    return this.controller.snapshot;
-  }
-
-  subscribe(listener: (snapshot: Snapshot) => void): () => void {
-    return this.controller.subscribe(listener);
-  }
-
-  check(options?: { reference?: string }): Promise<Snapshot> {
-    return this.controller.gesture((slot) => slot.check(options?.reference));
-  }
-
-  resend(): Promise<Snapshot> {
-    const { form } = this.controller;
-    // After a reload nobody knows which button was pressed: the form's default one, as for Enter.
-    const button = [...(form?.elements ?? [])].find((control) => (control as HTMLButtonElement).type === "submit");
-    const data = form && snapshotForm(form, (button as HTMLButtonElement | undefined) ?? null);
-    return this.controller.gesture((slot) => slot.resend(data));
-  }
-
-  fence(options?: { reference?: string }): Promise<Snapshot> {
-    return this.controller.gesture((slot) => slot.fence(options?.reference));
-  }
-
-  beginNew(options?: { leaveOpen?: boolean }): Promise<Snapshot> {
-    return this.controller.gesture((slot) => slot.begin_new(options?.leaveOpen === true));
-  }
-
-  stop(): void {
-    this.controller.now((slot) => slot.stop());
-  }
-
-  async handOver(note: string): Promise<Snapshot> {
-    const snapshot = await this.controller.gesture((slot) => slot.hand_over());
-    this.#tell("handover", { note });
-    return snapshot;
-  }
-
-  async decide(decision: Decision): Promise<Snapshot> {
-    const { reference } = this.snapshot;
-    const snapshot = await this.controller.gesture((slot) => {
-      if (!slot.decide(decision.outcome, decision.by)) throw new MisuseError("unknown_outcome", decision.outcome);
-    });
-    this.#tell("decision", { ...decision, reference });
-    return snapshot;
-  }
-
-  /** What a person wrote is the application's to keep: the device stores no such text (R88). */
-  #tell(type: string, detail: object): void {
-    this.dispatchEvent(
-      new CustomEvent(type, { detail: Object.freeze({ reference: this.snapshot.reference, ...detail }) }),
-    );
-  }
-}
-
-class ValueSlot extends SlotIntent implements ValueIntent {
-  submit(payload: Readonly<Record<string, unknown>>): Promise<SubmitOutcome> {
-    let at = "";
-    // `JSON.stringify` would write what is not finite as `null`: another payload than was meant (R12).
-    const text = JSON.stringify(payload, (name, value: unknown) => {
-      if (typeof value === "number" && !Number.isFinite(value)) at ||= `/${name}`;
-      return value;
-    });
-    if (at) return Promise.reject(new MisuseError("invalid_payload", at));
-    return this.controller.submit((slot) => slot.submit_json(text));
-  }
-}
-
-class BoundForm extends SlotIntent implements FormIntent {
-  readonly form: HTMLFormElement;
-  #binding: FormHandle | undefined;
-  #detached = false;
-  #held: FormData | undefined;
-  /** Holds one submit made before the module is there, and hands it over once (R79). */
-  readonly #early = (event: SubmitEvent): void => {
-    const method = event.submitter?.getAttribute("formmethod") ?? this.form.getAttribute("method") ?? "post";
-    if (event.defaultPrevented || method.toLowerCase() !== "post") return;
-    event.preventDefault();
-    this.controller.submitting();
-    this.#held ??= snapshotForm(this.form, event.submitter);
-  };
-
-  constructor(form: HTMLFormElement, controller: Controller) {
-    super(controller);
-    this.form = form;
-    controller.form = form;
-    form.addEventListener("submit", this.#early);
-    controller.ready.then(
-      (slot) => {
-        form.removeEventListener("submit", this.#early);
-        if (!this.#detached) this.#binding = slot.bind(form);
-        if (this.#held) slot.submit_form(this.#held);
-      },
-      // Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80).
-      (error: unknown) => this.dispatchEvent(new ErrorEvent("error", { error })),
-    );
-  }
-
-  /** Whether this binding is one of that slot (R78). */
-  isOf(controller: Controller): boolean {
-    return this.controller === controller;
-  }
-
-  submitted(): Promise<SubmitOutcome> {
-    return this.controller.submitted();
-  }
-
-  unbind(): void {
-    this.#detached = true;
-    this.form.removeEventListener("submit", this.#early);
-    this.#binding?.unbind();
-    bindings.delete(this.form);
-  }
 }
 
 function copyOf(value: unknown): unknown {
@@ -212,10 +74,8 @@ export function bindForm(target: string | HTMLFormElement, operation: Operation,
   const form = typeof target === "string" ? document.querySelector(target) : target;
   if (!(form instanceof HTMLFormElement)) throw new MisuseError("form_not_found", String(target));
   const controller = controllerOf(operation, options);
-  const bound = bindings.get(form);
-  if (bound?.isOf(controller)) return bound;
-  // Another operation, or another person on the same page.
-  bound?.unbind();
+  const bound = boundTo(form, controller);
+  if (bound) return bound;
   for (const name of definitions.get(operation)?.remember ?? []) {
     for (const element of form.elements) {
       if (element.getAttribute("name") === name && isSecretControl(element)) {
@@ -223,16 +83,14 @@ export function bindForm(target: string | HTMLFormElement, operation: Operation,
       }
     }
   }
-  const made = new BoundForm(form, controller);
-  bindings.set(form, made);
-  return made;
+  return new BoundForm(form, controller);
 }
 
 /** Tells the library who is there now; `null` after a logout. Intents of anybody else become inert (R25, R93). */
 export function setSubject(subject: string | null): void {
   for (const [slot, controller] of controllers) {
     if ((JSON.parse(slot) as string[])[0] === subject) continue;
-    controller.now((module) => module.change_subject());
+    controller.slot?.change_subject();
     controllers.delete(slot);
   }
 }

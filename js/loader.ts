@@ -2,18 +2,13 @@
 import init, { pending as readPending, Slot } from "#wasm";
 import { ModuleError } from "./errors.js";
 
-/** A form bound by the module. */
-export interface FormHandle {
-  unbind(): void;
-}
-
 /** One slot as the module offers it. */
 export interface SlotHandle {
-  bind(form: HTMLFormElement): FormHandle;
-  submit_form(data: FormData): void;
+  touch(): void;
+  submit_form(pairs: object, body?: BodyInit): void;
   submit_json(text: string): void;
   check(reference?: string): void;
-  resend(data?: FormData): void;
+  resend(pairs?: object, body?: BodyInit): void;
   fence(reference?: string): void;
   begin_new(leaveOpen: boolean): void;
   stop(): void;

@@ -207,6 +207,7 @@ export interface OperationOptions {
   object?: "required" | "singleton";
   persistence?: "required" | "best-effort";
   reconcile?: "status_by_key" | "read_object" | "manual";
+  /** How a form's fields travel: what the form or its button states as `enctype`, else JSON. A file forces multipart. */
   encoding?: "json" | "urlencoded" | "multipart";
   /** How long the server remembers a key, milliseconds. */
   retention?: number;
@@ -263,6 +264,8 @@ export interface Intent extends EventTarget {
 
 export interface FormIntent extends Intent {
   readonly form: HTMLFormElement;
+  /** The form was edited since its last snapshot: what an answer says is about that snapshot, not about this (R101). */
+  readonly dirty: boolean;
   /** Resolves with the answer to the submit that is running or comes next. */
   submitted(): Promise<SubmitOutcome>;
   /** Detaches the listeners; an intent that is out goes on (R77). */

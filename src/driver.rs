@@ -370,21 +370,9 @@ impl Driver {
         }
     }
 
-    pub(crate) fn is_running(&self) -> bool {
-        self.0.machine.borrow().state().is_running()
-    }
-
-    pub(crate) fn host(&self) -> &Host {
-        &self.0.host
-    }
-
-    pub(crate) fn url(&self) -> String {
-        self.0.machine.borrow().operation().url.clone()
-    }
-
     /// A form's snapshot is submitted.
-    pub(crate) fn submit_form(&self, data: &JsValue) {
-        let made = payload::from_form(data, self.0.machine.borrow().operation(), &self.0.base);
+    pub(crate) fn submit_form(&self, pairs: &JsValue, body: JsValue) {
+        let made = payload::from_form(pairs, body, self.0.machine.borrow().operation(), &self.0.base);
         self.submit(made);
     }
 
@@ -406,10 +394,10 @@ impl Driver {
         }
     }
 
-    /// An explicit resend; `data` is what the form holds now, in case this document did not send the wish itself.
-    pub(crate) fn resend(&self, data: &JsValue) {
-        let wish = if data.is_object() {
-            let made = payload::from_form(data, self.0.machine.borrow().operation(), &self.0.base);
+    /// An explicit resend; `pairs` is what the form holds now, if there is one.
+    pub(crate) fn resend(&self, pairs: &JsValue, body: JsValue) {
+        let wish = if pairs.is_object() {
+            let made = payload::from_form(pairs, body, self.0.machine.borrow().operation(), &self.0.base);
             made.ok().map(|(wish, payload)| {
                 self.0.offered.replace(Some(payload));
                 wish

@@ -5,7 +5,6 @@ mod callback;
 mod clock;
 mod driver;
 mod fetch;
-mod form;
 pub mod host;
 pub mod journal;
 mod member;
@@ -19,13 +18,11 @@ use postonce_core::machine::event::{Event, Target};
 use postonce_core::machine::state::Ruling;
 use postonce_core::operation::Operation;
 use wasm_bindgen::prelude::*;
-use web_sys::HtmlFormElement;
 
 #[cfg(target_arch = "wasm32")]
 use lol_alloc::{FreeListAllocator, LockedAllocator};
 
 use crate::driver::Driver;
-use crate::form::Bound;
 use crate::host::Host;
 
 /// Small, and it frees: blocks are merged, so that a page that submits all day stays where it is.
@@ -36,10 +33,6 @@ static ALLOCATOR: LockedAllocator<FreeListAllocator> = LockedAllocator::new(Free
 /// One slot in this page.
 #[wasm_bindgen]
 pub struct Slot(Driver);
-
-/// A form bound to a slot.
-#[wasm_bindgen]
-pub struct FormBinding(Bound);
 
 fn target(reference: Option<String>) -> Target {
     reference.map_or(Target::Current, Target::Open)
@@ -55,15 +48,14 @@ impl Slot {
         Self(Driver::start(Operation::from_checked(&options), subject, object, host, base))
     }
 
-    /// Binds a form to the slot.
-    #[must_use]
-    pub fn bind(&self, form: HtmlFormElement) -> FormBinding {
-        FormBinding(Bound::bind(form, &self.0))
+    /// First touch of a form, or idle time: a key may be reserved (R1).
+    pub fn touch(&self) {
+        self.0.touch();
     }
 
-    /// Submits a snapshot that the facade took before the module was ready (R79).
-    pub fn submit_form(&self, data: &JsValue) {
-        self.0.submit_form(data);
+    /// Submits a form's snapshot: its pairs, and the bytes to send unless they are the pairs as JSON (R14).
+    pub fn submit_form(&self, pairs: &JsValue, body: JsValue) {
+        self.0.submit_form(pairs, body);
     }
 
     /// Submits a payload without a form.
@@ -76,9 +68,9 @@ impl Slot {
         self.0.dispatch(Event::Check(target(reference)));
     }
 
-    /// Same-key resend (R55).
-    pub fn resend(&self, data: &JsValue) {
-        self.0.resend(data);
+    /// Same-key resend (R55); with what the form holds now, in case this document did not send the wish itself.
+    pub fn resend(&self, pairs: &JsValue, body: JsValue) {
+        self.0.resend(pairs, body);
     }
 
     /// Fence (R61).
@@ -115,14 +107,6 @@ impl Slot {
     /// Somebody else is there now (R25, R93).
     pub fn change_subject(&self) {
         self.0.dispatch(Event::SubjectChanged);
-    }
-}
-
-#[wasm_bindgen]
-impl FormBinding {
-    /// Detaches the listeners (R77).
-    pub fn unbind(&mut self) {
-        self.0.unbind();
     }
 }
 

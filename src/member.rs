@@ -18,10 +18,6 @@ extern "C" {
 
     #[wasm_bindgen(method, js_name = call)]
     fn call(this: &Object, receiver: &JsValue, argument: &JsValue);
-
-    /// The host's timer; `ms` at most 2^31 - 1.
-    #[wasm_bindgen(js_name = setTimeout)]
-    pub(crate) fn set_timeout(act: &JsValue, ms: u32);
 }
 
 /// `{}`.

@@ -3,7 +3,7 @@
 use postonce_core::fingerprint::{self, Field, FingerprintError, Target, ecmascript_lexeme, form_as_value};
 use postonce_core::json;
 use postonce_core::machine::event::Wish;
-use postonce_core::operation::{Encoding, Operation};
+use postonce_core::operation::Operation;
 use wasm_bindgen::prelude::*;
 
 use crate::member::{get, items};
@@ -16,11 +16,6 @@ extern "C" {
     fn new(url: &str, base: &JsValue) -> Result<Address, JsValue>;
     #[wasm_bindgen(method, getter, js_name = searchParams, js_class = "URL")]
     fn search(this: &Address) -> JsValue;
-
-    #[wasm_bindgen(js_name = URLSearchParams)]
-    type SearchParams;
-    #[wasm_bindgen(constructor, js_class = "URLSearchParams")]
-    fn new(pairs: &JsValue) -> SearchParams;
 }
 
 /// The bytes of one wish. Every attempt sends these and no others.
@@ -39,8 +34,14 @@ pub(crate) enum Unusable {
     Payload(String),
 }
 
-/// A form's snapshot as wish and bytes.
-pub(crate) fn from_form(data: &JsValue, operation: &Operation, base: &JsValue) -> Result<(Wish, Payload), Unusable> {
+/// A form's snapshot as wish and bytes. `body` are the bytes, in an encoding whose media type the browser writes;
+/// undefined for JSON, which is made of the pairs here.
+pub(crate) fn from_form(
+    data: &JsValue,
+    body: JsValue,
+    operation: &Operation,
+    base: &JsValue,
+) -> Result<(Wish, Payload), Unusable> {
     let mut pairs = Vec::new();
     for pair in items(data) {
         let name = get(&pair, "0").as_string().unwrap_or_default();
@@ -54,16 +55,13 @@ pub(crate) fn from_form(data: &JsValue, operation: &Operation, base: &JsValue) -
     let query = query_of(operation, base);
     let canonical = fingerprint::canonical_pairs(&target(operation, &query), &fields, &operation.volatile)
         .map_err(|error| unusable(&error))?;
-    let (body, media_type) = match operation.encoding {
-        Encoding::Json => {
-            let text = form_as_value(&fields).map(|value| value.to_text()).unwrap_or_default();
-            (text.into(), Some("application/json"))
-        }
-        // The browser writes the media type of both.
-        Encoding::Urlencoded => (SearchParams::new(data).into(), None),
-        Encoding::Multipart => (data.clone(), None),
+    let payload = if body.is_undefined() {
+        let text = form_as_value(&fields).map(|value| value.to_text()).unwrap_or_default();
+        Payload { body: text.into(), media_type: Some("application/json") }
+    } else {
+        Payload { body, media_type: None }
     };
-    Ok((wish(canonical, &pairs, operation), Payload { body, media_type }))
+    Ok((wish(canonical, &pairs, operation), payload))
 }
 
 /// A JSON payload (`intent.submit`) as wish and bytes.

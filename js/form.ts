@@ -1,0 +1,227 @@
+/** A bound form: which submits are ours, when a snapshot is taken, and when a repeat joins without one (R94 to R101). */
+import { type Controller, type Offer, RUNNING, type Source } from "./controller.js";
+import { SlotIntent } from "./intent.js";
+import type { FormIntent, SubmitOutcome } from "./types.js";
+
+type Disableable = { disabled: boolean };
+
+/** A page that is not touched reserves its key after this long. */
+const IDLE_RESERVE_MS = 200;
+/** Fields that carry the contract itself in a native POST, and no wish. */
+const RESERVED = "_idempotency_";
+
+const SUBMIT_BUTTONS = "button:not([type=button],[type=reset]),input[type=submit],input[type=image]";
+
+/** Every binding of a form: two of its buttons may mean two operations (R98). */
+const bindings = new WeakMap<HTMLFormElement, BoundForm[]>();
+
+/**
+ * GET, dialog, other windows and other addresses are the page's own business (R94). `alone`: no other operation is bound
+ * to the form, so what states no address of its own is meant for this one.
+ */
+function isOurs(form: HTMLFormElement, submitter: HTMLElement | null, url: string, alone: boolean): boolean {
+  const of = (own: string, overriding: string): string =>
+    submitter?.getAttribute(overriding) ?? form.getAttribute(own) ?? "";
+  const action = submitter?.getAttribute("formaction") ?? (alone ? null : form.getAttribute("action"));
+  const address = (to: string): string => new URL(to, form.baseURI).href;
+  // No method stated: the page bound the form, so it means to send it.
+  const sends = /^(post)?$/i.test(of("method", "formmethod"));
+  const here = /^(_self)?$/i.test(of("target", "formtarget"));
+  return sends && here && (action === null || address(action) === address(url));
+}
+
+/** `new FormData(form, submitter)`, where the engine has it; else the submitter is appended, as it would be (R96). */
+function formData(form: HTMLFormElement, submitter: HTMLElement | null): FormData {
+  try {
+    // An engine that knows the second argument refuses one that is no submit button.
+    new FormData(form.ownerDocument.createElement("form"), form);
+  } catch {
+    return new FormData(form, submitter);
+  }
+  const data = new FormData(form);
+  const name = submitter?.getAttribute("name");
+  if (name) data.append(name, submitter?.getAttribute("value") ?? "");
+  return data;
+}
+
+/** The binding of the form to that slot, if there is one; any of the same operation to another slot ends (R25, R78). */
+export function boundTo(form: HTMLFormElement, controller: Controller): BoundForm | undefined {
+  let found: BoundForm | undefined;
+  for (const bound of [...(bindings.get(form) ?? [])]) {
+    if (bound.isOf(controller)) found = bound;
+    // Another person, or another object, on the same page.
+    else if (bound.operation === controller.options.name) bound.unbind();
+  }
+  return found;
+}
+
+export class BoundForm extends SlotIntent implements FormIntent, Source {
+  readonly form: HTMLFormElement;
+  readonly #off = new AbortController();
+  /** Controls that were enabled when the submit began, and those that the page's handlers then disabled. */
+  #enabled: Element[] = [];
+  #locked: Disableable[] = [];
+  /** What the last snapshot was taken of. */
+  #submitter: HTMLElement | null = null;
+  #edited = true;
+  /** A submit was made and is not with the module yet. */
+  #held = false;
+  #touched = false;
+
+  constructor(form: HTMLFormElement, controller: Controller) {
+    super(controller);
+    this.form = form;
+    controller.source = this;
+    const all = bindings.get(form) ?? [];
+    all.push(this);
+    bindings.set(form, all);
+    // Else an engine may keep them disabled over a reload, as the page's own handler left them (B21).
+    for (const button of this.#controls(SUBMIT_BUTTONS)) button.setAttribute("autocomplete", "off");
+
+    // What is enabled before the page's own handlers, which may disable controls (R97); the snapshot itself comes after
+    // them, since they may also fill fields in or cancel the submit (R99).
+    this.#listen(
+      form,
+      "submit",
+      () => {
+        this.#enabled = this.#controls(":enabled");
+      },
+      true,
+    );
+    this.#listen(form, "submit", this.#onSubmit);
+    for (const type of ["input", "change", "reset"]) this.#listen(form.ownerDocument, type, this.#onEdit);
+    for (const type of ["focusin", "pointerdown"]) this.#listen(form, type, this.#touch);
+    this.#listen(globalThis, "pageshow", (event) => {
+      // Back from the cache with nothing running: what was locked for that submit is free again (R97).
+      if ((event as PageTransitionEvent).persisted && !RUNNING.has(this.snapshot.state)) this.#unlock();
+    });
+    controller.ready.then(
+      () => {
+        if (this.#off.signal.aborted) return;
+        // Once more at the end: handlers that the page added meanwhile come first.
+        form.removeEventListener("submit", this.#onSubmit as EventListener);
+        this.#listen(form, "submit", this.#onSubmit);
+        setTimeout(this.#touch, IDLE_RESERVE_MS);
+      },
+      // Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80).
+      (error: unknown) => {
+        this.#held = false;
+        this.dispatchEvent(new ErrorEvent("error", { error }));
+      },
+    );
+  }
+
+  /** Name of the operation that it is bound to. */
+  get operation(): string {
+    return this.controller.options.name;
+  }
+
+  get dirty(): boolean {
+    return this.#edited;
+  }
+
+  isOf(controller: Controller): boolean {
+    return this.controller === controller;
+  }
+
+  submitted(): Promise<SubmitOutcome> {
+    return this.controller.submitted();
+  }
+
+  /** What the form holds now. Nobody knows which button was pressed: the default one, as for Enter. */
+  offer(): Promise<Offer> {
+    const [button] = this.#controls(SUBMIT_BUTTONS);
+    return Promise.resolve(this.#offerOf(formData(this.form, (button as HTMLElement | undefined) ?? null), null));
+  }
+
+  override unbind(): void {
+    super.unbind();
+    this.#off.abort();
+    bindings.set(
+      this.form,
+      (bindings.get(this.form) ?? []).filter((bound) => bound !== this),
+    );
+  }
+
+  #listen(on: EventTarget, type: string, act: (event: never) => void, capture = false): void {
+    on.addEventListener(type, act as EventListener, { capture, signal: this.#off.signal });
+  }
+
+  #controls(selector: string): Element[] {
+    return [...this.form.elements].filter((control) => control.matches(selector));
+  }
+
+  readonly #touch = (): void => {
+    if (this.#touched || this.#off.signal.aborted) return;
+    this.#touched = true;
+    this.controller.ready.then(
+      (slot) => slot.touch(),
+      () => {},
+    );
+  };
+
+  readonly #onEdit = (event: Event): void => {
+    const edited = event.target as (Element & { form?: Element | null }) | null;
+    // A control with a `form` attribute may stand anywhere in the document (R96).
+    if (edited?.form !== this.form && !this.form.contains(edited)) return;
+    this.#edited = true;
+    this.#touch();
+  };
+
+  readonly #onSubmit = (event: SubmitEvent): void => {
+    const { form, controller } = this;
+    const { submitter } = event;
+    const alone = bindings.get(form)?.length === 1;
+    if (event.defaultPrevented || !isOurs(form, submitter, controller.options.url, alone)) return;
+    event.preventDefault();
+    // One that is still on its way to the module takes this one in (R79, R95).
+    if (this.#held) return;
+    controller.submitting();
+    // Joins the running intent; `formdata` has fired for it already (R95, R96).
+    if (RUNNING.has(this.snapshot.state) && submitter === this.#submitter && !this.#edited) return;
+    this.#submitter = submitter;
+    this.#edited = false;
+    const { slot } = controller;
+    const offer = this.#offerOf(this.#snapshot(submitter), submitter);
+    if (slot) {
+      slot.submit_form(offer.pairs, offer.body);
+      return;
+    }
+    this.#held = true;
+    controller.ready.then(
+      (slot) => {
+        this.#held = false;
+        slot.submit_form(offer.pairs, offer.body);
+      },
+      () => {},
+    );
+  };
+
+  /** After the page's handlers, with what they filled in; what they disabled counts as it was before (R97). */
+  #snapshot(submitter: HTMLElement | null): FormData {
+    this.#locked = [];
+    for (const control of this.#enabled.splice(0)) {
+      while (control.matches(":disabled")) {
+        const by = control.closest<HTMLElement & Disableable>("[disabled]");
+        if (!by) break;
+        by.disabled = false;
+        this.#locked.push(by);
+      }
+    }
+    const data = formData(this.form, submitter);
+    for (const control of this.#locked) control.disabled = true;
+    return data;
+  }
+
+  #unlock(): void {
+    for (const control of this.#locked.splice(0)) control.disabled = false;
+  }
+
+  #offerOf(data: FormData, submitter: HTMLElement | null): Offer {
+    for (const name of [...data.keys()]) if (name.startsWith(RESERVED)) data.delete(name);
+    const stated = submitter?.getAttribute("formenctype") ?? this.form.getAttribute("enctype");
+    const encoding = this.controller.options.encoding ?? stated ?? "";
+    if (/urlencoded$/i.test(encoding)) return { pairs: data, body: new URLSearchParams(data as never) };
+    return { pairs: data, ...(/^multipart/i.test(encoding) && { body: data }) };
+  }
+}
