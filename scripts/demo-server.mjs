@@ -13,12 +13,13 @@ export async function buildDemoServer() {
 
 /**
  * Starts the server on a port of its choice (or `port`) and waits until it listens. It ends with this process. Without
- * a database file its records end with it.
- * @param {{ port?: number, www?: string, db?: string }} [options]
+ * a database (a file, or a `postgres://` address) its records end with it.
+ * @param {{ port?: number, www?: string, db?: string, leaseMs?: number }} [options]
  */
-export async function startDemoServer({ port = 0, www = WWW, db } = {}) {
+export async function startDemoServer({ port = 0, www = WWW, db, leaseMs } = {}) {
   const args = ["--demo", "--port", String(port), "--www", www, "--exit-with-parent"];
-  if (db) args.push("--db", db);
+  if (db) args.push("--database", db);
+  if (leaseMs) args.push("--lease", String(leaseMs));
   const child = spawn(join(TARGET, "debug", "postonce-server"), args, {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "inherit"],

@@ -6,6 +6,7 @@ import { copyFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { findBrowser } from "./browser.mjs";
 import { CACHE, CARGO_HOME, ROOT } from "./paths.mjs";
+import { findPostgres } from "./postgres.mjs";
 import { isMain, main, run, Stop, which } from "./run.mjs";
 
 const NODE_MAJOR_MIN = 20;
@@ -28,9 +29,20 @@ export async function setUp() {
   await ensureWasmBindgen();
 }
 
-/** All that driving a browser needs besides. */
+/** All that driving a browser and testing on PostgreSQL need besides. */
 export async function setUpTests() {
   await setUp();
+  await ensureBrowser();
+  await ensurePostgres();
+}
+
+async function ensurePostgres() {
+  if (findPostgres()) return;
+  await installFromDebian("PostgreSQL (for the tests of its store)", ["postgresql"]);
+  if (!findPostgres()) throw new Stop("PostgreSQL was installed but its programs were not found.");
+}
+
+async function ensureBrowser() {
   if (findBrowser()) return;
   await installFromDebian("Chromium with its driver (for the browser tests)", ["chromium", "chromium-driver"]);
   if (!findBrowser()) {

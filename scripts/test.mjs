@@ -6,6 +6,7 @@ import { findBrowser } from "./browser.mjs";
 import { build } from "./build.mjs";
 import { buildDemoServer } from "./demo-server.mjs";
 import { npmTool, ROOT } from "./paths.mjs";
+import { withPostgres } from "./postgres.mjs";
 import { main, run, Stop } from "./run.mjs";
 import { buildCargoDeny, setUpTests, wasmBindgenFolder } from "./setup.mjs";
 import { tidy } from "./tidy.mjs";
@@ -48,7 +49,8 @@ const STEPS = [
     name: "native",
     what: "native tests",
     tests: true,
-    act: () => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"]),
+    act: () =>
+      withPostgres((env) => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"], { env })),
   },
   { name: "browser", what: "module in Chromium", tests: true, act: testInBrowser },
   { name: "server", what: "demo server", act: buildDemoServer },

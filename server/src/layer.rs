@@ -9,7 +9,7 @@ use axum::routing;
 use crate::command::command;
 use crate::operation::{Authenticate, Operation};
 use crate::status::{fence, status};
-use crate::store::Store;
+use crate::store::{Reach, Store};
 
 /// One operation with everything its routes need.
 pub(crate) struct Endpoint<S: Store> {
@@ -24,11 +24,12 @@ pub(crate) struct Endpoint<S: Store> {
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use axum::http::request::Parts;
-/// # use postonce_server::{Authenticated, Contract, Operation, SqliteOptions, SqliteStore};
+/// # use postonce_server::{Authenticated, Contract, Operation, Replicas, SqliteOptions, SqliteStore};
 /// # async fn serve(order_create: Arc<dyn Operation<SqliteStore>>) -> Result<(), Box<dyn std::error::Error>> {
 /// let store = Arc::new(SqliteStore::open(&SqliteOptions::at("orders.db")).await?);
 /// let who = |parts: &Parts| parts.extensions.get::<Authenticated>().cloned();
-/// let app: axum::Router = Contract::new(store, who, "worker-1").routes("/orders", order_create);
+/// let contract = Contract::new(store, who, "worker-1", Replicas::OneMachine)?;
+/// let app: axum::Router = contract.routes("/orders", order_create);
 /// # Ok(()) }
 /// ```
 pub struct Contract<S: Store> {
@@ -37,10 +38,74 @@ pub struct Contract<S: Store> {
     owner: Arc<str>,
 }
 
+/// Which other processes serve the same operations. A store that does not reach all of them would let the same key run
+/// once on each (R103).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replicas {
+    /// None: this process serves alone.
+    OneProcess,
+    /// Only processes of this machine that open the same database.
+    OneMachine,
+    /// Any number, anywhere.
+    Many,
+}
+
+/// The store does not reach every replica, so that a repeat on another one would run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreTooNear {
+    /// How far the store reaches.
+    pub reach: Reach,
+    /// How far the replicas are spread.
+    pub replicas: Replicas,
+}
+
+impl std::fmt::Display for StoreTooNear {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let reach = match self.reach {
+            Reach::Process => "this process only",
+            Reach::Machine => "the processes of this machine only",
+            Reach::Fleet => "every replica",
+        };
+        let replicas = match self.replicas {
+            Replicas::OneProcess => "a single process",
+            Replicas::OneMachine => "one machine",
+            Replicas::Many => "any number of replicas",
+        };
+        write!(
+            formatter,
+            "the store reaches {reach}, but {replicas} would serve from it: share a store, or declare less"
+        )
+    }
+}
+
+impl std::error::Error for StoreTooNear {}
+
+impl Replicas {
+    const fn needs(self) -> Reach {
+        match self {
+            Self::OneProcess => Reach::Process,
+            Self::OneMachine => Reach::Machine,
+            Self::Many => Reach::Fleet,
+        }
+    }
+}
+
 impl<S: Store> Contract<S> {
-    /// `owner` names this process in the claims it makes.
-    pub fn new(store: Arc<S>, authenticate: impl Authenticate, owner: &str) -> Self {
-        Self { store, authenticate: Arc::new(authenticate), owner: Arc::from(owner) }
+    /// `owner` names this process in the claims it makes; `replicas` declares who else serves.
+    ///
+    /// # Errors
+    /// [`StoreTooNear`] when `store` does not reach every replica.
+    pub fn new(
+        store: Arc<S>,
+        authenticate: impl Authenticate,
+        owner: &str,
+        replicas: Replicas,
+    ) -> Result<Self, StoreTooNear> {
+        let reach = store.reach();
+        if reach < replicas.needs() {
+            return Err(StoreTooNear { reach, replicas });
+        }
+        Ok(Self { store, authenticate: Arc::new(authenticate), owner: Arc::from(owner) })
     }
 
     /// `POST path` for the command, `GET path/status` and `DELETE path/status` beside it.

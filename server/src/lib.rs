@@ -11,7 +11,7 @@
 //! | `envelope`, `payload` | key, dates and subject; the body and its fingerprint |
 //! | `decide`, `run` | the loop around the core's decision; what the owner of a reserve does |
 //! | `reply`, `problem`, `cors` | what goes back over the wire |
-//! | [`store`] | records: the trait, and SQLite |
+//! | [`store`] | records: the trait, SQLite and PostgreSQL |
 //! | [`demo`] | a shop with faults on demand, a request log and an effect counter, for tests and the fault lab |
 
 mod command;
@@ -31,8 +31,8 @@ pub mod store;
 pub use command::REQUEST_BODY_MAX;
 pub use cors::Cors;
 pub use envelope::{FIRST_SENT_FIELD, KEY_FIELD, SUBJECT_FIELD};
-pub use layer::Contract;
+pub use layer::{Contract, Replicas, StoreTooNear};
 pub use operation::{Answer, Authenticate, Authenticated, Command, EffectError, Operation, Outcome, TokenRefused};
 pub use payload::{FIELDS_MAX, Part, PartValue, Payload, PayloadError};
 pub use run::STORED_BODY_MAX;
-pub use store::{SqliteOptions, SqliteStore, Store};
+pub use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store};
