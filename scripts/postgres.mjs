@@ -1,7 +1,7 @@
 // A throw-away PostgreSQL: a cluster of its own on a free port, gone with the process that started it.
 // `node scripts/postgres.mjs -- COMMAND…` runs a command that finds its address in POSTONCE_POSTGRES.
 import { spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,7 +21,8 @@ rm -rf "$PGDATA"`;
 /** The folder of PostgreSQL's server programs, or `undefined`. Debian keeps them off the PATH, a folder per version. */
 export function findPostgres() {
   const onPath = which("initdb");
-  if (onPath && which("postgres")) return dirname(onPath);
+  // A link to it may stand alone, without the programs beside it.
+  if (onPath) return dirname(realpathSync(onPath));
   const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a)) : [];
   return versions
     .map((version) => join(DEBIAN_FOLDER, version, "bin"))

@@ -55,6 +55,7 @@ const STEPS = [
   { name: "browser", what: "module in Chromium", tests: true, act: testInBrowser },
   { name: "server", what: "demo server", act: buildDemoServer },
   { name: "http", what: "contract over HTTP", needs: ["server"], tests: true, act: () => nodeTests("tests/http") },
+  { name: "kill", what: "servers killed", needs: ["server"], tests: true, act: () => nodeTests("tests/server-kill") },
   { name: "facade", what: "facade in Node", needs: ["build"], tests: true, act: () => nodeTests("tests/js") },
   { name: "e2e", what: "end to end", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/e2e") },
   { name: "cases", what: "case by case", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/cases") },
