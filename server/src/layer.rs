@@ -5,11 +5,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::routing;
+use postonce_core::contract::RetentionRule;
+use postonce_core::time::Wall;
 
 use crate::command::command;
 use crate::operation::{Authenticate, Operation};
 use crate::status::{fence, status};
-use crate::store::{Reach, Store};
+use crate::store::{Reach, Store, StoreError};
 
 /// One operation with everything its routes need.
 pub(crate) struct Endpoint<S: Store> {
@@ -110,19 +112,46 @@ impl<S: Store> Contract<S> {
 
     /// `POST path` for the command, `GET path/status` and `DELETE path/status` beside it.
     pub fn routes(&self, path: &str, operation: Arc<dyn Operation<S>>) -> Router {
-        let endpoint = Arc::new(Endpoint {
+        let endpoint = Arc::new(self.endpoint(Arc::clone(&operation)));
+        Router::new()
+            .route(path, routing::post(move |request: Request| command(Arc::clone(&endpoint), request)))
+            .merge(self.status_routes(&format!("{path}/status"), operation))
+    }
+
+    /// `GET path` for the status check and `DELETE path` for the fence of one operation.
+    pub fn status_routes(&self, path: &str, operation: Arc<dyn Operation<S>>) -> Router {
+        let for_status = Arc::new(self.endpoint(operation));
+        let for_fence = Arc::clone(&for_status);
+        Router::new().route(
+            path,
+            routing::get(move |request: Request| status(Arc::clone(&for_status), request))
+                .delete(move |request: Request| fence(Arc::clone(&for_fence), request)),
+        )
+    }
+
+    /// Removes settled records and tombstones of one operation whose time is over: retention plus twice the skew after
+    /// their last change, and never a claim or an uncertain record (R116). Answers how many went; to be called now and
+    /// then, by one replica or by all.
+    ///
+    /// # Errors
+    /// [`StoreError`](crate::store::StoreError) when the store is away.
+    pub async fn purge(&self, operation: &dyn Operation<S>) -> Result<u64, StoreError> {
+        let policy = operation.policy();
+        match policy.records {
+            RetentionRule::Purged => {
+                let age = policy.purge_from(Wall(0)).since(Wall(0));
+                self.store.purge(operation.name(), age).await
+            }
+            RetentionRule::NeverPurged => Ok(0),
+        }
+    }
+
+    pub(crate) fn endpoint(&self, operation: Arc<dyn Operation<S>>) -> Endpoint<S> {
+        Endpoint {
             store: Arc::clone(&self.store),
             authenticate: Arc::clone(&self.authenticate),
             operation,
             owner: Arc::clone(&self.owner),
-        });
-        let (for_command, for_status, for_fence) = (Arc::clone(&endpoint), Arc::clone(&endpoint), endpoint);
-        Router::new()
-            .route(path, routing::post(move |request: Request| command(Arc::clone(&for_command), request)))
-            .route(
-                &format!("{path}/status"),
-                routing::get(move |request: Request| status(Arc::clone(&for_status), request))
-                    .delete(move |request: Request| fence(Arc::clone(&for_fence), request)),
-            )
+        }
     }
 }

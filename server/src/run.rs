@@ -79,13 +79,10 @@ impl<S: Store> Owner<S> {
     }
 
     /// Runs the effect in a task of its own, so that its panic is an outcome and not ours.
-    async fn effect(&self, mut tx: S::Tx) -> Result<Ending, Reply> {
+    async fn effect(&self, tx: S::Tx) -> Result<Ending, Reply> {
         let (operation, command, id) = (Arc::clone(&self.operation), Arc::clone(&self.command), self.held.id);
-        let running = tokio::spawn(async move {
-            let outcome = operation.execute(&mut tx, id, &command).await;
-            (tx, outcome)
-        });
-        let Ok((tx, outcome)) = running.await else {
+        let running = tokio::spawn(async move { operation.perform(tx, id, &command).await });
+        let Ok((Some(tx), outcome)) = running.await else {
             return self.after_panic().await;
         };
         match outcome {
@@ -113,6 +110,10 @@ impl<S: Store> Owner<S> {
             Err(EffectError::Unknown(_)) => {
                 drop(self.store.rollback(tx).await);
                 Ok(Ending::Unknown)
+            }
+            Err(EffectError::TokenRefused(refused)) => {
+                drop(self.store.rollback(tx).await);
+                Err(self.give_back(Reply::Problem(ProblemReply::token_refused(refused.field))).await)
             }
         }
     }
