@@ -13,12 +13,13 @@ export async function buildDemoServer() {
 
 /**
  * Starts the server on a port of its choice (or `port`) and waits until it listens. It ends with this process. Without
- * a database file its records end with it. Pages of the `origins` may call it too.
- * @param {{ port?: number, www?: string, db?: string, origins?: readonly string[] }} [options]
+ * a database (a file, or a `postgres://` address) its records end with it. Pages of the `origins` may call it too.
+ * @param {{ port?: number, www?: string, db?: string, leaseMs?: number, origins?: readonly string[] }} [options]
  */
-export async function startDemoServer({ port = 0, www = WWW, db, origins = [] } = {}) {
+export async function startDemoServer({ port = 0, www = WWW, db, leaseMs, origins = [] } = {}) {
   const args = ["--demo", "--port", String(port), "--www", www, "--exit-with-parent"];
-  if (db) args.push("--db", db);
+  if (db) args.push("--database", db);
+  if (leaseMs) args.push("--lease", String(leaseMs));
   for (const origin of origins) args.push("--allow-origin", origin);
   const child = spawn(join(TARGET, "debug", "postonce-server"), args, {
     cwd: ROOT,

@@ -13,6 +13,7 @@ import {
   GECKODRIVER_VERSION,
 } from "./engines.mjs";
 import { CACHE, CARGO_HOME, ROOT } from "./paths.mjs";
+import { findPostgres } from "./postgres.mjs";
 import { isMain, main, run, Stop, which } from "./run.mjs";
 
 const NODE_MAJOR_MIN = 20;
@@ -37,11 +38,12 @@ export async function setUp() {
 }
 
 /**
- * All that driving these browser engines needs besides.
+ * All that driving these browser engines and testing on PostgreSQL need besides.
  * @param {readonly import("./engines.mjs").Engine[]} [engines]
  */
 export async function setUpTests(engines = ENGINES) {
   await setUp();
+  await ensurePostgres();
   const missing = engines.filter((engine) => !findEngine(engine));
   const packages = missing.filter((engine) => engine !== "firefox" || !findFirefox());
   if (packages.length > 0) {
@@ -52,6 +54,12 @@ export async function setUpTests(engines = ENGINES) {
   const lost = missing.find((engine) => !findEngine(engine));
   if (lost)
     throw new Stop(`${lost} was installed but is not found.`, `Set ${PROGRAM_VARIABLES[lost]} to its programs.`);
+}
+
+async function ensurePostgres() {
+  if (findPostgres()) return;
+  await installFromDebian("PostgreSQL (for the tests of its store)", ["postgresql"]);
+  if (!findPostgres()) throw new Stop("PostgreSQL was installed but its programs were not found.");
 }
 
 /** @type {Record<import("./engines.mjs").Engine, string>} */

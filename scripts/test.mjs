@@ -8,6 +8,7 @@ import { buildDemoServer } from "./demo-server.mjs";
 import { endToEnd, NODE_TEST_MS_MAX, testFiles } from "./end-to-end.mjs";
 import { ENGINES, engineNamed, findEngine, startDisplay } from "./engines.mjs";
 import { npmTool } from "./paths.mjs";
+import { withPostgres } from "./postgres.mjs";
 import { main, run, Stop } from "./run.mjs";
 import { buildCargoDeny, setUpTests, wasmBindgenFolder } from "./setup.mjs";
 import { tidy } from "./tidy.mjs";
@@ -54,11 +55,13 @@ const STEPS = [
     name: "native",
     what: "native tests",
     tests: true,
-    act: () => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"]),
+    act: () =>
+      withPostgres((env) => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"], { env })),
   },
   { name: "browser", what: "module in browsers", tests: true, act: testInBrowser },
   { name: "server", what: "demo server", act: buildDemoServer },
   { name: "http", what: "contract over HTTP", needs: ["server"], tests: true, act: () => nodeTests("tests/http") },
+  { name: "server-kill", what: "servers killed", needs: ["server"], tests: true, act: () => nodeTests("tests/server-kill") },
   { name: "facade", what: "facade in Node", needs: ["build"], tests: true, act: () => nodeTests("tests/js") },
   { name: "e2e", what: "end to end", needs: ["build", "server"], tests: true, act: () => inEngines("tests/e2e") },
   { name: "cases", what: "case by case", needs: ["build", "server"], tests: true, act: () => inEngines("tests/cases") },

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use postonce_core::contract::Policy;
+use postonce_core::time::Millis;
 use postonce_server::demo::Controls;
 
 /// The port when neither `--port` nor `PORT` says one.
@@ -9,11 +11,14 @@ const PORT_DEFAULT: u16 = 4173;
 
 /// How to call the program.
 pub(crate) const USAGE: &str = "\
-postonce-server [--demo] [--port N] [--db FILE] [--www DIR] [--allow-origin ORIGIN]… [--exit-with-parent]
+postonce-server [--demo] [--single-process] [--port N] [--database URL|FILE] [--www DIR] [--allow-origin ORIGIN]…
+                [--lease MS] [--exit-with-parent]
 
-  --demo              fault plan, request log and counters under /_demo
+  --demo              fault plan, request log and counters under /_demo; implies --single-process
+  --single-process    no other process serves this shop, so that a temporary database will do
   --port N            port on 127.0.0.1; 0 for any free one (default: PORT, or 4173)
-  --db FILE           database file (default: a temporary one, removed at the end)
+  --database WHERE    postgres://… or a file; --db is the same (default: a temporary file, removed at the end)
+  --lease MS          how long a claim lives unless renewed (default: 30000)
   --www DIR           folder of static files
   --allow-origin O    another origin whose pages may call; may be repeated
   --exit-with-parent  end when standard input closes";
@@ -22,7 +27,17 @@ postonce-server [--demo] [--port N] [--db FILE] [--www DIR] [--allow-origin ORIG
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Database {
     File(PathBuf),
+    Postgres(String),
     Temporary,
+}
+
+/// Whether other processes serve the same shop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alone {
+    /// Declared: none does.
+    Declared,
+    /// Nothing was said.
+    Undeclared,
 }
 
 /// What ends the server beside a signal.
@@ -43,6 +58,19 @@ pub(crate) struct Arguments {
     pub(crate) www: Option<PathBuf>,
     pub(crate) origins: Vec<String>,
     pub(crate) parent: Parent,
+    pub(crate) alone: Alone,
+    pub(crate) lease: Millis,
+}
+
+impl Database {
+    fn named(text: String) -> Self {
+        let postgres = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        if postgres { Self::Postgres(text) } else { Self::File(PathBuf::from(text)) }
+    }
+}
+
+fn milliseconds(text: &str) -> Result<Millis, String> {
+    text.parse().ok().filter(|ms| *ms > 0).map(Millis).ok_or_else(|| format!("{text:?} is no time in milliseconds"))
 }
 
 impl Arguments {
@@ -59,13 +87,17 @@ impl Arguments {
             www: None,
             origins: Vec::new(),
             parent: Parent::Ignored,
+            alone: Alone::Undeclared,
+            lease: Policy::LEASE,
         };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
-                "--demo" => arguments.controls = Controls::On,
+                "--demo" => (arguments.controls, arguments.alone) = (Controls::On, Alone::Declared),
+                "--single-process" => arguments.alone = Alone::Declared,
+                "--lease" => arguments.lease = milliseconds(&value()?)?,
                 "--port" => arguments.port = port(&value()?)?,
-                "--db" => arguments.database = Database::File(PathBuf::from(value()?)),
+                "--database" | "--db" => arguments.database = Database::named(value()?),
                 "--www" => arguments.www = Some(PathBuf::from(value()?)),
                 "--allow-origin" => arguments.origins.push(value()?),
                 "--exit-with-parent" => arguments.parent = Parent::Followed,
@@ -93,8 +125,16 @@ mod tests {
     }
 
     #[test]
+    fn given_an_address_then_it_is_postgresql_and_anything_else_is_a_file() {
+        let database = |line: &str| read(line).unwrap().database;
+        assert_eq!(database("--database postgres://h/d"), Database::Postgres(String::from("postgres://h/d")));
+        assert_eq!(database("--db shop.db"), Database::File(PathBuf::from("shop.db")));
+        assert_eq!(read("--db shop.db").unwrap().alone, Alone::Undeclared);
+    }
+
+    #[test]
     fn given_a_word_that_makes_no_sense_then_it_is_named_and_nothing_starts() {
-        for line in ["--prot 1", "--port", "--port x", "--port 70000", "extra"] {
+        for line in ["--prot 1", "--port", "--port x", "--port 70000", "extra", "--lease 0", "--lease x"] {
             assert!(read(line).is_err_and(|why| !why.is_empty()), "{line}");
         }
     }

@@ -14,7 +14,7 @@ use postonce_core::fingerprint::Target;
 use crate::decide::Deciding;
 use crate::envelope::{Envelope, scope_of, screened, unauthenticated};
 use crate::layer::Endpoint;
-use crate::operation::{Answer, Command};
+use crate::operation::{Answer, Command, Wire};
 use crate::payload::{Payload, PayloadError, urlencoded_pairs};
 use crate::reply::Reply;
 use crate::store::Store;
@@ -38,7 +38,7 @@ pub(crate) async fn command<S: Store>(endpoint: Arc<Endpoint<S>>, request: Reque
         Err(reply) => return reply.into_response(),
     };
     let operation = &endpoint.operation;
-    let (payload, fields) = match Payload::read(&parts.headers, bytes).await {
+    let (payload, fields) = match Payload::read(&parts.headers, bytes.clone()).await {
         Ok(read) => read,
         Err(error) => return refused(&error).into_response(),
     };
@@ -64,11 +64,12 @@ pub(crate) async fn command<S: Store>(endpoint: Arc<Endpoint<S>>, request: Reque
     let admission = operation.admit(&who, &payload);
     let scope = scope_of(&who, &key);
     let path = parts.uri.path().to_owned();
+    let wire = Wire { method: parts.method, uri: parts.uri, headers: parts.headers, body: bytes };
     let deciding = Deciding {
         store: Arc::clone(&endpoint.store),
         operation: Arc::clone(operation),
         owner: Arc::clone(&endpoint.owner),
-        command: Arc::new(Command { who, key: key.clone(), payload, path, extensions: parts.extensions }),
+        command: Arc::new(Command { who, key: key.clone(), payload, path, extensions: parts.extensions, wire }),
         scope,
         fingerprint,
         first_sent: envelope.first_sent,

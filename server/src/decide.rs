@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use postonce_core::contract::{
-    Authority, CommandRequest, Decision, Problem, Recovery, StateName, StatusDecision, decide_command, decide_status,
+    Authority, CommandRequest, Decision, Policy, Problem, RecordState, Recovery, StateName, StatusDecision,
+    decide_command, decide_status, recovery,
 };
 use postonce_core::key::Key;
 use postonce_core::time::Wall;
@@ -13,7 +14,7 @@ use crate::operation::{Answer, Command, Operation};
 use crate::problem::ProblemReply;
 use crate::reply::Reply;
 use crate::run::{Entry, Owner};
-use crate::store::{By, RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError};
+use crate::store::{By, Holder, RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError};
 
 /// How often one request may find that the record changed under it before it is answered `not-started`.
 pub(crate) const ROUNDS_MAX: u32 = 8;
@@ -53,7 +54,7 @@ impl<S: Store> Deciding<S> {
 
     async fn turn(&self) -> Result<Turn, StoreError> {
         let seen = self.store.look_up(&self.scope).await?;
-        let policy = self.operation.policy();
+        let policy = above_floor(self.operation.policy(), seen.floor);
         let authority = if self.admission.is_ok() { Authority::Granted } else { Authority::Refused };
         let request = CommandRequest {
             fingerprint: &self.fingerprint,
@@ -63,7 +64,7 @@ impl<S: Store> Deciding<S> {
         };
         let now = seen.now;
         let record = seen.record.as_ref();
-        let reply = match decide_command(record.map(|(_, record)| record), &request, policy, now) {
+        let reply = match decide_command(record.map(|(_, record)| record), &request, &policy, now) {
             Decision::Execute => return self.reserve().await,
             Decision::Recover(due, claim) => {
                 let Some((id, _)) = record else { return Ok(Turn::Again) };
@@ -106,8 +107,24 @@ impl<S: Store> Deciding<S> {
             Reserved::DeadlinePassed { now } => {
                 Turn::Done(Reply::Problem(ProblemReply::at(Problem::DeadlinePassed, now)))
             }
-            Reserved::ObjectTaken { key, state } => Turn::Done(Reply::Problem(object_taken(&key, state))),
+            Reserved::ObjectTaken(holder) => self.object_taken(&holder).await?,
         })
+    }
+
+    /// Another key holds the object. One whose owner died holds it only until somebody looks, and that is us: its own
+    /// client may never come back (R109).
+    async fn object_taken(&self, holder: &Holder) -> Result<Turn, StoreError> {
+        if let RecordState::InProgress(claim) = &holder.record.state {
+            match recovery(claim, self.operation.policy().recovery, holder.now) {
+                Some(due @ (Recovery::Release | Recovery::Doubt)) => {
+                    recover(&*self.store, holder.id, claim.token, due).await?;
+                    return Ok(Turn::Again);
+                }
+                // Only its own payload can run it again.
+                Some(Recovery::Rerun) | None => {}
+            }
+        }
+        Ok(Turn::Done(Reply::Problem(object_taken(&holder.key, holder.record.state.name()))))
     }
 
     async fn recover(&self, id: RecordId, token: u64, due: Recovery) -> Result<Turn, StoreError> {
@@ -128,6 +145,7 @@ impl<S: Store> Deciding<S> {
             store: Arc::clone(&self.store),
             operation: Arc::clone(&self.operation),
             command: Arc::clone(&self.command),
+            scope: self.scope.clone(),
             held,
         }
     }
@@ -160,7 +178,8 @@ pub(crate) async fn find<S: Store>(
     for _ in 0..ROUNDS_MAX {
         let seen = store.look_up(scope).await.ok()?;
         let record = seen.record.as_ref();
-        match decide_status(record.map(|(_, record)| record), first_sent, operation.policy(), seen.now) {
+        let policy = above_floor(operation.policy(), seen.floor);
+        match decide_status(record.map(|(_, record)| record), first_sent, &policy, seen.now) {
             StatusDecision::Known(_) => return Some(Found::Record(seen)),
             StatusDecision::Absent(state) => return Some(Found::Absent(state, seen.now)),
             StatusDecision::Recover(due, claim) => {
@@ -170,6 +189,11 @@ pub(crate) async fn find<S: Store>(
         }
     }
     None
+}
+
+/// The operation's numbers, with the higher of its own floor and the store's (R116).
+pub(crate) fn above_floor(policy: &Policy, floor: Option<Wall>) -> Policy {
+    Policy { floor: policy.floor.max(floor), ..policy.clone() }
 }
 
 fn object_taken(key: &str, state: StateName) -> ProblemReply {

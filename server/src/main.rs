@@ -5,9 +5,11 @@ mod arguments;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use arguments::{Arguments, Database, Parent, USAGE};
+use arguments::{Alone, Arguments, Database, Parent, USAGE};
 use postonce_core::contract::Policy;
-use postonce_server::demo::{self, DemoOptions};
+use postonce_server::demo::{self, DemoDatabase, DemoOptions};
+use postonce_server::store::Reach;
+use postonce_server::{PostgresOptions, Replicas, SqliteOptions};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -38,20 +40,29 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let (db, temporary) = match arguments.database {
-        Database::File(path) => (path, None),
+    let (database, temporary) = match arguments.database {
+        Database::File(path) => (DemoDatabase::Sqlite(SqliteOptions::at(path)), None),
+        Database::Postgres(url) => (DemoDatabase::Postgres(PostgresOptions::at(url)), None),
         Database::Temporary => {
             let folder = temporary_folder()?;
-            (folder.join("demo.db"), Some(folder))
+            let options = SqliteOptions { reach: Reach::Process, ..SqliteOptions::at(folder.join("demo.db")) };
+            (DemoDatabase::Sqlite(options), Some(folder))
         }
+    };
+    let replicas = match (arguments.alone, &database) {
+        (Alone::Declared, _) => Replicas::OneProcess,
+        // A file was chosen by name; other machines cannot be given it by mistake.
+        (Alone::Undeclared, DemoDatabase::Sqlite(_)) => Replicas::OneMachine,
+        (Alone::Undeclared, DemoDatabase::Postgres(_)) => Replicas::Many,
     };
     let options = DemoOptions {
         port: arguments.port,
-        db,
+        database,
+        replicas,
         www: arguments.www,
         origins: arguments.origins,
         controls: arguments.controls,
-        policy: Policy::default(),
+        policy: Policy { lease: arguments.lease, ..Policy::default() },
     };
     let served = until_told(options, arguments.parent).await;
     if let Some(folder) = temporary {

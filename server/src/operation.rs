@@ -1,14 +1,21 @@
 //! What an application gives: its operations, and who is asking.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use axum::http::Extensions;
+use axum::body::Body;
+use axum::extract::Request;
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, Method, Uri};
 use bytes::Bytes;
 use postonce_core::contract::Policy;
 use postonce_core::key::Key;
 
 use crate::payload::Payload;
 use crate::store::{RecordId, Store};
+
+/// Length of a downstream key before it is written as hex digits.
+const DOWNSTREAM_KEY_BYTES: usize = 16;
 
 /// Who the request was authenticated as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +53,47 @@ pub struct Command {
     pub path: String,
     /// What middleware left with the request.
     pub extensions: Extensions,
+    /// The request as it came, for a handler that wants to read it itself.
+    pub(crate) wire: Wire,
+}
+
+/// A request as it came.
+#[derive(Clone)]
+pub(crate) struct Wire {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl std::fmt::Debug for Wire {
+    /// Leaves headers and body out: key, cookies and fields may end up in a log (R92).
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Wire").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl Command {
+    /// The idempotency key for a downstream service that the effect calls: the same whenever this record's effect is
+    /// asked for again, another one for each `purpose` and for each record (R108). 32 hex digits, and no way back from
+    /// them to the key.
+    #[must_use]
+    pub fn downstream_key(&self, record: RecordId, purpose: &str) -> String {
+        // With the key in it, a record number that a restored backup hands out again is still another one.
+        let text = format!("postonce downstream\n{}\n{purpose}", record.0);
+        let mac = hmac_sha256::HMAC::mac(text.as_bytes(), self.key.as_str().as_bytes());
+        mac.iter().take(DOWNSTREAM_KEY_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The request again, with its body and what middleware left with it.
+    pub(crate) fn request(&self) -> Request {
+        let mut request = Request::new(Body::from(self.wire.body.clone()));
+        *request.method_mut() = self.wire.method.clone();
+        *request.uri_mut() = self.wire.uri.clone();
+        *request.headers_mut() = self.wire.headers.clone();
+        *request.extensions_mut() = self.extensions.clone();
+        request
+    }
 }
 
 /// An answer of the domain.
@@ -99,6 +147,8 @@ pub enum EffectError {
     NotApplied(String),
     /// It may have happened outside the transaction: the record becomes `uncertain`.
     Unknown(String),
+    /// A one-time token was spent or wrong, and nothing ran: the key is given back (R91).
+    TokenRefused(TokenRefused),
 }
 
 /// A one-time token that was spent or wrong (R91).
@@ -159,4 +209,16 @@ pub trait Operation<S: Store>: Send + Sync + 'static {
     /// # Errors
     /// [`EffectError`], typed by what is known; a panic counts as what the recovery class makes of it.
     async fn execute(&self, tx: &mut S::Tx, record: RecordId, command: &Command) -> Result<Outcome, EffectError>;
+
+    /// [`Self::execute`] with the transaction itself, for an effect that has to lend it out. Without it nothing can be
+    /// committed: what the effect wrote counts as undone.
+    async fn perform(
+        &self,
+        mut tx: S::Tx,
+        record: RecordId,
+        command: &Arc<Command>,
+    ) -> (Option<S::Tx>, Result<Outcome, EffectError>) {
+        let outcome = self.execute(&mut tx, record, command).await;
+        (Some(tx), outcome)
+    }
 }

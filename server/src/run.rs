@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postonce_core::contract::{Policy, RecoveryClass, Stored, StoredBody};
+use postonce_core::contract::{Policy, RecordState, RecoveryClass, Stored, StoredBody};
+use postonce_core::time::Millis;
 use tokio::sync::oneshot;
 
 use crate::operation::{Answer, Command, EffectError, Operation, Outcome};
 use crate::problem::ProblemReply;
 use crate::reply::Reply;
-use crate::store::{By, Guarded, Held, Store, Terminal};
+use crate::store::{By, Guarded, Held, Scope, Store, Terminal};
 
 /// Largest body kept for replays, in bytes (R115).
 pub const STORED_BODY_MAX: usize = 256 * 1024;
@@ -31,6 +32,7 @@ pub(crate) struct Owner<S: Store> {
     pub(crate) store: Arc<S>,
     pub(crate) operation: Arc<dyn Operation<S>>,
     pub(crate) command: Arc<Command>,
+    pub(crate) scope: Scope,
     pub(crate) held: Held,
 }
 
@@ -40,8 +42,8 @@ enum Ending {
     Settled(Answer),
     /// The token is stale: somebody took over (R110).
     Overtaken,
-    /// The terminal record could not be committed, or its commit gave no clear answer.
-    NotSettled,
+    /// The effect ran, and its terminal record could not be committed or its commit gave no clear answer.
+    NotSettled(Terminal, Answer),
     /// The effect itself cannot tell whether it happened.
     Unknown,
 }
@@ -77,13 +79,10 @@ impl<S: Store> Owner<S> {
     }
 
     /// Runs the effect in a task of its own, so that its panic is an outcome and not ours.
-    async fn effect(&self, mut tx: S::Tx) -> Result<Ending, Reply> {
+    async fn effect(&self, tx: S::Tx) -> Result<Ending, Reply> {
         let (operation, command, id) = (Arc::clone(&self.operation), Arc::clone(&self.command), self.held.id);
-        let running = tokio::spawn(async move {
-            let outcome = operation.execute(&mut tx, id, &command).await;
-            (tx, outcome)
-        });
-        let Ok((tx, outcome)) = running.await else {
+        let running = tokio::spawn(async move { operation.perform(tx, id, &command).await });
+        let Ok((Some(tx), outcome)) = running.await else {
             return self.after_panic().await;
         };
         match outcome {
@@ -95,11 +94,11 @@ impl<S: Store> Owner<S> {
                 let terminal = Terminal::Rejected(self.stored(&answer));
                 // What a refused effect wrote must not commit with the refusal.
                 if self.store.rollback(tx).await.is_err() {
-                    return Ok(Ending::NotSettled);
+                    return Ok(Ending::NotSettled(terminal, answer));
                 }
                 match self.store.begin().await {
                     Ok(clean) => Ok(self.settle(clean, terminal, answer).await),
-                    Err(_) => Ok(Ending::NotSettled),
+                    Err(_) => Ok(Ending::NotSettled(terminal, answer)),
                 }
             }
             // A 5xx or 3xx is no outcome: it is never stored as one (R42).
@@ -111,6 +110,10 @@ impl<S: Store> Owner<S> {
             Err(EffectError::Unknown(_)) => {
                 drop(self.store.rollback(tx).await);
                 Ok(Ending::Unknown)
+            }
+            Err(EffectError::TokenRefused(refused)) => {
+                drop(self.store.rollback(tx).await);
+                Err(self.give_back(Reply::Problem(ProblemReply::token_refused(refused.field))).await)
             }
         }
     }
@@ -132,7 +135,7 @@ impl<S: Store> Owner<S> {
         match self.store.settle(tx, &self.held, &terminal).await {
             Ok(Guarded::Done) => Ending::Settled(answer),
             Ok(Guarded::Stale) => Ending::Overtaken,
-            Err(_) => Ending::NotSettled,
+            Err(_) => Ending::NotSettled(terminal, answer),
         }
     }
 
@@ -142,13 +145,51 @@ impl<S: Store> Owner<S> {
             Ok(Ending::Settled(answer)) => Reply::First(answer),
             Ok(Ending::Overtaken) => self.in_progress(),
             Ok(Ending::Unknown) => self.doubt().await,
-            Ok(Ending::NotSettled) => match self.policy().recovery {
-                // Releasing under our token succeeds only while the record is still in progress, and that proves that
-                // the commit did not happen (R108); otherwise the record tells, on the next request.
-                RecoveryClass::Transactional => self.give_back(Reply::Failed).await,
-                RecoveryClass::DownstreamIdempotent { .. } | RecoveryClass::None => self.doubt().await,
-            },
+            Ok(Ending::NotSettled(terminal, answer)) => self.after_commit(&terminal, answer).await,
         }
+    }
+
+    /// A commit gave no clear answer: the record on the primary says whether it took place (R108).
+    async fn after_commit(&self, terminal: &Terminal, answer: Answer) -> Reply {
+        let Held { id, token, .. } = self.held;
+        let released = match self.policy().recovery {
+            // It succeeds only while the record is still in progress under our token, and that proves that the commit
+            // did not happen: the effect is gone with it.
+            RecoveryClass::Transactional => match self.store.release(id, token, By::Owner).await {
+                Ok(Guarded::Done) => return Reply::Failed,
+                other => other,
+            },
+            // The effect happened elsewhere, and only its record is missing: the next command asks for it again under
+            // the same downstream key, as soon as the lease is over.
+            RecoveryClass::DownstreamIdempotent { .. } => self.store.renew(&self.held, Millis(0)).await,
+            RecoveryClass::None => match self.store.doubt(id, token, By::Owner).await {
+                Ok(Guarded::Done) => return Reply::Problem(ProblemReply::uncertain(&self.command.key)),
+                other => other,
+            },
+        };
+        match released {
+            Ok(Guarded::Stale) if self.stands(terminal).await => Reply::First(answer),
+            Ok(Guarded::Done | Guarded::Stale) | Err(_) => Reply::Failed,
+        }
+    }
+
+    /// Whether the record holds just what we tried to commit.
+    async fn stands(&self, terminal: &Terminal) -> bool {
+        let Ok(seen) = self.store.look_up(&self.scope).await else { return false };
+        let Some((id, record)) = seen.record else { return false };
+        let ours = match (terminal, &record.state) {
+            (Terminal::Completed(written), RecordState::Completed(found))
+            | (Terminal::Rejected(written), RecordState::Rejected(found)) => written == found,
+            (
+                Terminal::Completed(_) | Terminal::Rejected(_),
+                RecordState::Completed(_)
+                | RecordState::Rejected(_)
+                | RecordState::InProgress(_)
+                | RecordState::Uncertain
+                | RecordState::Fenced,
+            ) => false,
+        };
+        id == self.held.id && ours
     }
 
     async fn doubt(&self) -> Reply {

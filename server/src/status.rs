@@ -14,7 +14,7 @@ use postonce_core::key::Key;
 use postonce_core::time::{Millis, Wall};
 use serde_json::{Map, Value, json};
 
-use crate::decide::{Found, ROUNDS_MAX, find, recover};
+use crate::decide::{Found, ROUNDS_MAX, above_floor, find, recover};
 use crate::envelope::{Envelope, Reserved as ReservedFields, scope_of, screened, unauthenticated};
 use crate::layer::Endpoint;
 use crate::problem::{ProblemReply, retry_after_header};
@@ -42,7 +42,7 @@ pub(crate) async fn status<S: Store>(endpoint: Arc<Endpoint<S>>, request: Reques
         Err(reply) => return reply.into_response(),
     };
     match find(&*endpoint.store, &*endpoint.operation, &asked.scope, asked.first_sent).await {
-        Some(Found::Record(Seen { record: Some((_, record)), now })) => {
+        Some(Found::Record(Seen { record: Some((_, record)), now, .. })) => {
             render(&endpoint, &asked, &Known::Record(record), now)
         }
         Some(Found::Absent(state, now)) => render(&endpoint, &asked, &Known::Absent(state), now),
@@ -68,7 +68,8 @@ async fn fence_detached<S: Store>(endpoint: Arc<Endpoint<S>>, asked: Asked) -> R
     for _ in 0..ROUNDS_MAX {
         let Ok(seen) = store.look_up(&asked.scope).await else { break };
         let record = seen.record.as_ref();
-        match decide_fence(record.map(|(_, record)| record), asked.first_sent, policy, seen.now) {
+        let policy = above_floor(policy, seen.floor);
+        match decide_fence(record.map(|(_, record)| record), asked.first_sent, &policy, seen.now) {
             FenceDecision::Known(record) => return render(&endpoint, &asked, &Known::Record(record.clone()), seen.now),
             FenceDecision::Refused(state) => return render(&endpoint, &asked, &Known::Absent(state), seen.now),
             FenceDecision::ClockSkew => return ProblemReply::at(Problem::ClockSkew, seen.now).into_response(),

@@ -12,12 +12,9 @@ use axum::routing::{get, post, put};
 use bytes::Bytes;
 use postonce_core::key::Key;
 use serde_json::{Value, json};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
 use super::{Demo, faults, tables};
-
-type Rows<T> = Result<T, sqlx::Error>;
+use crate::store::StoreError;
 
 pub(super) fn routes(demo: Arc<Demo>) -> Router {
     Router::new()
@@ -64,19 +61,16 @@ async fn reset(State(demo): State<Arc<Demo>>) -> Response {
     }
 }
 
-async fn read_records(demo: &Demo) -> Rows<Value> {
-    let steps =
-        sqlx::query("SELECT subject, key, step FROM demo_history ORDER BY n").fetch_all(demo.store.readers()).await?;
-    let mut histories: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for row in &steps {
-        histories.entry((row.try_get("subject")?, row.try_get("key")?)).or_default().push(row.try_get("step")?);
+async fn read_records(demo: &Demo) -> Result<Value, StoreError> {
+    let mut histories: BTreeMap<(String, String), Vec<Value>> = BTreeMap::new();
+    for step in tables::read(&demo.store, &tables::HISTORY, None).await? {
+        histories.entry((text(&step, "subject"), text(&step, "key"))).or_default().push(step["step"].clone());
     }
-    let rows = sqlx::query("SELECT * FROM postonce_records ORDER BY id").fetch_all(demo.store.readers()).await?;
-    let mut records = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let (subject, key): (String, String) = (row.try_get("subject")?, row.try_get("key")?);
-        let history = histories.remove(&(subject.clone(), key.clone())).unwrap_or_default();
-        records.push(record(row, &subject, &key, &history)?);
+    let mut records = tables::read(&demo.store, &tables::RECORDS, None).await?;
+    for record in &mut records {
+        let (subject, key) = (text(record, "subject"), text(record, "key"));
+        record["key_ref"] = json!(reference(&key));
+        record["history"] = Value::from(histories.remove(&(subject, key)).unwrap_or_default());
     }
     // A record that was released is gone, but what it went through is still worth a look.
     for ((subject, key), history) in histories {
@@ -87,56 +81,28 @@ async fn read_records(demo: &Demo) -> Rows<Value> {
     Ok(Value::from(records))
 }
 
-fn record(row: &SqliteRow, subject: &str, key: &str, history: &[String]) -> Rows<Value> {
-    Ok(json!({
-        "id": row.try_get::<i64, _>("id")?,
-        "key": key,
-        "key_ref": reference(key),
-        "subject": subject,
-        "operation": row.try_get::<String, _>("operation")?,
-        "state": row.try_get::<String, _>("state")?,
-        "history": history,
-        "fingerprint": row.try_get::<Option<String>, _>("fingerprint")?,
-        "token": row.try_get::<i64, _>("token")?,
-        "started_at": row.try_get::<Option<i64>, _>("started_ms")?,
-        "lease_until": row.try_get::<Option<i64>, _>("lease_until_ms")?,
-        "first_seen": row.try_get::<i64, _>("first_seen_ms")?,
-        "changed_at": row.try_get::<i64, _>("changed_ms")?,
-        "status": row.try_get::<Option<i64>, _>("status")?,
-        "result_id": row.try_get::<Option<String>, _>("result_id")?,
-    }))
-}
-
-async fn read_effects(demo: &Demo) -> Rows<Value> {
-    let rows = sqlx::query("SELECT * FROM demo_orders ORDER BY id").fetch_all(demo.store.readers()).await?;
+async fn read_effects(demo: &Demo) -> Result<Value, StoreError> {
     let mut by_key: BTreeMap<String, u64> = BTreeMap::new();
-    let mut orders = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let key: String = row.try_get("key")?;
-        let operation: String = row.try_get("operation")?;
+    let mut orders = tables::read(&demo.store, &tables::ORDERS, Some(None)).await?;
+    for order in &mut orders {
+        let (key, operation) = (text(order, "key"), text(order, "operation"));
         let prefix = if operation == "order.draft" { "drf" } else { "ord" };
-        orders.push(json!({
-            "id": format!("{prefix}_{}", row.try_get::<i64, _>("id")?),
-            "operation": operation,
-            "key": key,
-            "key_ref": reference(&key),
-            "subject": row.try_get::<String, _>("subject")?,
-            "sku": row.try_get::<String, _>("sku")?,
-            "quantity": row.try_get::<i64, _>("quantity")?,
-            "note": row.try_get::<Option<String>, _>("note")?,
-            "total": row.try_get::<i64, _>("total")?,
-            "at": row.try_get::<i64, _>("placed_ms")?,
-        }));
+        order["id"] = Value::from(format!("{prefix}_{}", order["id"]));
+        order["key_ref"] = json!(reference(&key));
         *by_key.entry(key).or_default() += 1;
     }
     Ok(json!({ "count": orders.len(), "by_key": by_key, "orders": orders }))
+}
+
+fn text(row: &Value, name: &str) -> String {
+    row[name].as_str().unwrap_or_default().to_owned()
 }
 
 fn reference(key: &str) -> Option<String> {
     Key::parse(key).ok().map(|key| key.reference())
 }
 
-fn answer_rows(rows: Rows<Value>) -> Response {
+fn answer_rows(rows: Result<Value, StoreError>) -> Response {
     match rows {
         Ok(value) => answer(&value),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),

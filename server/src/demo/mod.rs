@@ -38,9 +38,9 @@ use tokio::net::TcpListener;
 pub use connection::Listening;
 
 use crate::cors::Cors;
-use crate::layer::Contract;
+use crate::layer::{Contract, Replicas};
 use crate::operation::Authenticated;
-use crate::store::{SqliteOptions, SqliteStore, StoreError};
+use crate::store::{AnyStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
 use faults::Faults;
 use log::Log;
 use orders::{Kind, Shop};
@@ -63,13 +63,24 @@ pub enum Controls {
     Off,
 }
 
+/// Where a demo keeps its records and orders.
+#[derive(Clone, Debug)]
+pub enum DemoDatabase {
+    /// In one file.
+    Sqlite(SqliteOptions),
+    /// On one primary.
+    Postgres(PostgresOptions),
+}
+
 /// How a demo is set up.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// Port on the loopback interface; 0 for any free one.
     pub port: u16,
-    /// The database file.
-    pub db: PathBuf,
+    /// Where the records and orders live.
+    pub database: DemoDatabase,
+    /// Which replicas there are beside this one.
+    pub replicas: Replicas,
     /// Folder of static files, if any.
     pub www: Option<PathBuf>,
     /// Origins of other pages that may call.
@@ -85,14 +96,14 @@ pub struct DemoOptions {
 pub(crate) struct Demo {
     faults: Faults,
     log: Arc<Log>,
-    store: Arc<SqliteStore>,
+    store: Arc<AnyStore>,
 }
 
 /// A demo that serves until it is dropped.
 #[derive(Debug)]
 pub struct Running {
     listening: Listening,
-    store: Arc<SqliteStore>,
+    store: Arc<AnyStore>,
 }
 
 impl Running {
@@ -104,7 +115,7 @@ impl Running {
 
     /// Its store.
     #[must_use]
-    pub fn store(&self) -> &Arc<SqliteStore> {
+    pub fn store(&self) -> &Arc<AnyStore> {
         &self.store
     }
 }
@@ -112,19 +123,23 @@ impl Running {
 /// Opens the database, listens, and serves in the background.
 ///
 /// # Errors
-/// [`StoreError`] when the database cannot be opened, an [`std::io::Error`] when the port is taken.
+/// [`StoreError`](crate::store::StoreError) when the database cannot be opened, [`StoreTooNear`](crate::StoreTooNear)
+/// when it does not reach every replica, an [`std::io::Error`] when the port is taken.
 pub async fn start(options: DemoOptions) -> Result<Running, Box<dyn std::error::Error + Send + Sync>> {
-    let store = Arc::new(SqliteStore::open(&SqliteOptions::at(&options.db)).await?);
+    let store = Arc::new(match &options.database {
+        DemoDatabase::Sqlite(options) => AnyStore::Sqlite(SqliteStore::open(options).await?),
+        DemoDatabase::Postgres(options) => AnyStore::Postgres(PostgresStore::open(options).await?),
+    });
     tables::create(&store).await?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await?;
     let address = listener.local_addr()?;
-    let router = router(&store, &options);
+    let owner = format!("demo-{}", std::process::id());
+    let contract = Contract::new(Arc::clone(&store), subject_of, &owner, options.replicas)?;
+    let router = router(&store, &contract, &options);
     Ok(Running { listening: connection::listen(listener, address, router), store })
 }
 
-fn router(store: &Arc<SqliteStore>, options: &DemoOptions) -> Router {
-    let owner = format!("demo-{}", std::process::id());
-    let contract = Contract::new(Arc::clone(store), subject_of, &owner);
+fn router(store: &Arc<AnyStore>, contract: &Contract<AnyStore>, options: &DemoOptions) -> Router {
     let [(orders, create), (drafts, draft)] = ROUTES;
     let shop = |name, kind| Arc::new(Shop::new(name, kind, options.policy.clone()));
     let mut app = Router::new()
@@ -159,6 +174,3 @@ fn subject_of(parts: &Parts) -> Option<Authenticated> {
         tag: named.to_owned(),
     })
 }
-
-/// Nothing but the store's own trouble can stop the tables from being made.
-type Tables = Result<(), StoreError>;

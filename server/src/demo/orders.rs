@@ -25,13 +25,13 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use postonce_core::contract::Policy;
 use serde_json::{Value, json};
-use sqlx::Row;
 
 use super::inject::EffectDelay;
+use super::tables::{self, NewOrder};
 use crate::operation::{Answer, Authenticated, Command, EffectError, Operation, Outcome, TokenRefused};
 use crate::payload::Payload;
 use crate::run::STORED_BODY_MAX;
-use crate::store::{RecordId, SqliteStore, Store};
+use crate::store::{AnyStore, AnyTx, RecordId};
 
 /// What one piece costs, in cents.
 const PRICE_CENTS: i64 = 1_990;
@@ -70,7 +70,7 @@ impl Shop {
 }
 
 #[async_trait]
-impl Operation<SqliteStore> for Shop {
+impl Operation<AnyStore> for Shop {
     fn name(&self) -> &str {
         self.name
     }
@@ -118,12 +118,7 @@ impl Operation<SqliteStore> for Shop {
         }
     }
 
-    async fn execute(
-        &self,
-        tx: &mut <SqliteStore as Store>::Tx,
-        _record: RecordId,
-        command: &Command,
-    ) -> Result<Outcome, EffectError> {
+    async fn execute(&self, tx: &mut AnyTx, _record: RecordId, command: &Command) -> Result<Outcome, EffectError> {
         let sku = command.payload.text("sku").unwrap_or_default();
         let quantity = command.payload.text("quantity").and_then(|text| text.trim().parse::<i64>().ok());
         let Some(quantity) = quantity.filter(|quantity| (1..=QUANTITY_MAX).contains(quantity)) else {
@@ -135,21 +130,16 @@ impl Operation<SqliteStore> for Shop {
             _ => {}
         }
         let total = PRICE_CENTS * quantity;
-        let placed = sqlx::query(
-            "INSERT INTO demo_orders (operation, key, subject, sku, quantity, note, total, placed_ms) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)) RETURNING id",
-        )
-        .bind(self.name)
-        .bind(command.key.as_str())
-        .bind(&command.who.subject)
-        .bind(sku)
-        .bind(quantity)
-        .bind(command.payload.text("note"))
-        .bind(total)
-        .fetch_one(&mut **tx)
-        .await
-        .and_then(|row| row.try_get::<i64, _>("id"))
-        .map_err(|error| EffectError::NotApplied(error.to_string()))?;
+        let new = NewOrder {
+            operation: self.name,
+            key: command.key.as_str(),
+            subject: &command.who.subject,
+            sku,
+            quantity,
+            note: command.payload.text("note"),
+            total,
+        };
+        let placed = tables::place(tx, &new).await?;
         let id = format!("{}_{placed}", self.kind.prefix());
         let mut order = json!({ "id": id, "sku": sku, "quantity": quantity, "total": total });
         match sku {
@@ -173,25 +163,21 @@ fn refusal(status: u16, name: &str, title: &str) -> Outcome {
 }
 
 /// `GET /orders/{id}`, and the page a login wall leads to.
-pub(super) fn pages(store: Arc<SqliteStore>) -> Router {
+pub(super) fn pages(store: Arc<AnyStore>) -> Router {
     Router::new()
         .route("/orders/{id}", get(show))
         .route("/login", get(|| async { Html(super::LOGIN_PAGE) }))
         .with_state(store)
 }
 
-async fn show(State(store): State<Arc<SqliteStore>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+async fn show(State(store): State<Arc<AnyStore>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     let number = id.split_once('_').and_then(|(_, number)| number.parse::<i64>().ok());
-    let row = sqlx::query("SELECT sku, quantity, total FROM demo_orders WHERE id = ?1")
-        .bind(number)
-        .fetch_optional(store.readers())
-        .await;
-    let Ok(found) = row else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
-    let order = found.and_then(|row| {
-        let (sku, quantity, total) =
-            (row.try_get::<String, _>(0).ok()?, row.try_get::<i64, _>(1).ok()?, row.try_get::<i64, _>(2).ok()?);
-        Some(json!({ "id": id, "sku": sku, "quantity": quantity, "total": total }))
-    });
+    let Ok(found) = tables::read(&store, &tables::ORDERS, Some(number.or(Some(0)))).await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let order = found
+        .first()
+        .map(|row| json!({ "id": id, "sku": row["sku"], "quantity": row["quantity"], "total": row["total"] }));
     let Some(order) = order else { return StatusCode::NOT_FOUND.into_response() };
     let wants_page =
         headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| accept.contains("text/html"));

@@ -3,14 +3,22 @@
 //!
 //! Every write after the reserve names the token it was given; one that is no longer current changes nothing (R110).
 //! An implementation must read and write the primary only, compare keys byte by byte, and make a commit durable on
-//! what would be the next primary (R103).
+//! what would be the next primary (R103). It repeats what a serialisation failure, a deadlock or a cut connection
+//! undid where repeating is safe, and says [`StoreError::CommitUnknown`] where nobody can tell (R108).
+//!
+//! `server/tests/contract` is the suite that every store has to pass; it is compiled once for each of them.
 
+mod any;
+mod columns;
+mod postgres;
 mod sqlite;
 
 use async_trait::async_trait;
-use postonce_core::contract::{Record, StateName, Stored};
+use postonce_core::contract::{Record, Stored};
 use postonce_core::time::{Millis, Wall};
 
+pub use any::{AnyStore, AnyTx};
+pub use postgres::{Failover, PostgresOptions, PostgresStore};
 pub use sqlite::{SqliteOptions, SqliteStore};
 
 /// The namespace of one key: the same key under another tenant or subject is another record (R89).
@@ -38,6 +46,19 @@ pub struct Seen {
     pub record: Option<(RecordId, Record)>,
     /// The store's clock.
     pub now: Wall,
+    /// Keys first sent before this instant may have lost their record (R116); `None` while nothing was ever lost.
+    pub floor: Option<Wall>,
+}
+
+/// How far a store reaches: which processes find the records that this one writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// This process only.
+    Process,
+    /// Every process of this machine that was given the same file.
+    Machine,
+    /// Every replica that was given the same primary.
+    Fleet,
 }
 
 /// A record's number inside its store; the root of a downstream idempotency key (R108).
@@ -87,12 +108,20 @@ pub enum Reserved {
         now: Wall,
     },
     /// Another key holds the object.
-    ObjectTaken {
-        /// The key that holds it.
-        key: String,
-        /// The state of its record.
-        state: StateName,
-    },
+    ObjectTaken(Holder),
+}
+
+/// The key that holds a single-use object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The key.
+    pub key: String,
+    /// Its record's number.
+    pub id: RecordId,
+    /// Its record; a claim whose lease is over holds the object only until somebody recovers it (R109).
+    pub record: Record,
+    /// The store's clock when it was read.
+    pub now: Wall,
 }
 
 /// Whether a write that names a token took place.
@@ -153,6 +182,9 @@ pub trait Store: Send + Sync + 'static {
     /// A transaction on the primary that can be moved between tasks; dropped without [`Store::settle`] it rolls back.
     type Tx: Send + 'static;
 
+    /// Which processes share these records. What reaches no further than it is run is refused at start-up (R103).
+    fn reach(&self) -> Reach;
+
     /// Reads the record of `scope`, without side effect.
     async fn look_up(&self, scope: &Scope) -> Result<Seen, StoreError>;
 
@@ -190,4 +222,8 @@ pub trait Store: Send + Sync + 'static {
     /// Removes settled records and tombstones of `operation` last changed more than `age` ago. Claims and uncertain
     /// records are never removed by age (R116). Answers how many went.
     async fn purge(&self, operation: &str, age: Millis) -> Result<u64, StoreError>;
+
+    /// Says that records of keys first sent before `at` may be lost, as after a failover or a restored backup: without a
+    /// record such a key is `uncertain` from now on and never runs (R116). A floor never sinks.
+    async fn raise_floor(&self, at: Wall) -> Result<(), StoreError>;
 }

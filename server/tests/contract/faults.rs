@@ -6,7 +6,7 @@ use postonce_core::http_date;
 use postonce_core::time::Wall;
 use serde_json::{Value, json};
 
-use crate::shop::{Ask, Ended, Shop, Told, key, now_ms, order};
+use super::shop::{Ask, Ended, Shop, Told, key, now_ms, order};
 
 fn ask(n: u32) -> Ask {
     Ask::order(&key(n), &order("A1", "2")).header("X-Client-Attempt", "1")

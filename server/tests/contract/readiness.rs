@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
-use crate::shop::{Ask, Ended, Shop, key, order};
+use super::shop::{Ask, Ended, Shop, key, order};
 
 #[tokio::test]
 async fn r113_given_a_first_answer_then_one_effect_and_a_marker_that_says_false() {
@@ -198,7 +198,7 @@ async fn r79_given_a_native_form_post_then_its_fields_carry_the_key_and_it_is_an
     let fields = format!(
         "sku=A1&quantity=2&_idempotency_key={}&_idempotency_first_sent={}&_idempotency_subject=demo-user",
         key(1),
-        crate::shop::date_in(0).replace('@', "%40"),
+        super::shop::date_in(0).replace('@', "%40"),
     );
     let native = Ask::new("POST", "/orders")
         .header("Content-Type", "application/x-www-form-urlencoded")

@@ -1,14 +1,16 @@
 //! Owners that die, stall, panic or cannot tell, and records that outlive them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use postonce_core::contract::{Policy, RecoveryClass, Stored, StoredBody};
-use postonce_core::time::Millis;
-use postonce_server::store::{By, Guarded, Held, Reservation, Reserved, Scope, Terminal};
+use postonce_core::time::{Millis, Wall};
+use postonce_server::store::{AnyTx, By, Guarded, Held, Reservation, Reserved, Scope, Terminal};
 use postonce_server::{STORED_BODY_MAX, Store};
 use serde_json::json;
+use tokio::task::JoinSet;
 
-use crate::shop::{Ask, SUBJECT, Shop, key, order};
+use super::shop::{Ask, Ended, SUBJECT, Shop, date_in, key, now_ms, order};
 
 fn scope(n: u32) -> Scope {
     Scope { tenant: String::from("demo"), subject: String::from(SUBJECT), key: key(n) }
@@ -21,7 +23,21 @@ async fn fingerprint(n: u32) -> String {
     shop.records().await[0]["fingerprint"].as_str().unwrap().to_owned()
 }
 
-/// A claim whose owner will never be heard of again.
+/// Claims a key for an owner that will never be heard of again.
+async fn claim(shop: &Shop, n: u32, lease: Millis, object: Option<&str>) -> Reserved {
+    let reservation = Reservation {
+        scope: &scope(n),
+        operation: "order.create",
+        fingerprint: "1:of-nobody",
+        object,
+        owner: "dead",
+        lease,
+        deadline: None,
+    };
+    shop.running.store().reserve(reservation).await.unwrap()
+}
+
+/// A claim on the key of an order that somebody is about to send again.
 async fn abandoned(shop: &Shop, n: u32, lease: Millis) -> Held {
     let fingerprint = fingerprint(n).await;
     let reservation = Reservation {
@@ -147,10 +163,10 @@ async fn r109_given_an_owner_that_renewed_then_a_finder_with_an_old_look_never_t
 
 #[tokio::test]
 async fn r109_given_an_effect_longer_than_its_lease_then_a_live_owner_keeps_its_claim() {
-    let shop = std::sync::Arc::new(Shop::with(Policy { lease: LEASE, ..Policy::default() }).await);
+    let shop = Arc::new(Shop::with(Policy { lease: LEASE, ..Policy::default() }).await);
     shop.faults(json!([{ "fault": "delay-effect", "ms": 900 }])).await;
     let first = tokio::spawn({
-        let shop = std::sync::Arc::clone(&shop);
+        let shop = Arc::clone(&shop);
         async move { shop.told(&Ask::order(&key(1), &order("A1", "2"))).await }
     });
     shop.until_record(|record| record["state"] == "in_progress").await;
@@ -170,14 +186,12 @@ async fn r110_given_a_stale_token_then_the_effects_own_writes_roll_back_with_it(
     let store = shop.running.store();
     assert_eq!(store.release(held.id, held.token, By::Finder).await.unwrap(), Guarded::Done);
     let mut tx = store.begin().await.unwrap();
-    sqlx::query(
-        "INSERT INTO demo_orders (operation, key, subject, sku, quantity, total, placed_ms) \
-         VALUES ('order.create', ?1, 'x', 'A1', 1, 1, 1)",
-    )
-    .bind(key(1))
-    .execute(&mut *tx)
-    .await
-    .unwrap();
+    let row = "INSERT INTO demo_orders (operation, key, subject, sku, quantity, total, placed_ms) \
+               VALUES ('order.create', 'x', 'x', 'A1', 1, 1, 1)";
+    match &mut tx {
+        AnyTx::Sqlite(tx) => drop(sqlx::raw_sql(row).execute(&mut **tx).await.unwrap()),
+        AnyTx::Postgres(tx) => drop(sqlx::raw_sql(row).execute(&mut **tx).await.unwrap()),
+    }
     assert_eq!(store.settle(tx, &held, &Terminal::Completed(stored())).await.unwrap(), Guarded::Stale);
     assert_eq!(shop.effects().await, 0);
 }
@@ -270,9 +284,89 @@ async fn r117_given_a_deadline_that_passes_before_the_insert_then_the_statement_
         object: None,
         owner: "late",
         lease: LEASE,
-        deadline: Some(postonce_core::time::Wall(crate::shop::now_ms() - 1)),
+        deadline: Some(Wall(now_ms() - 1)),
     };
     let reserved = shop.running.store().reserve(reservation).await.unwrap();
     assert!(matches!(reserved, Reserved::DeadlinePassed { .. }), "{reserved:?}");
     assert!(shop.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn r116_given_a_raised_floor_then_an_older_key_without_record_is_uncertain_and_never_runs() {
+    let shop = Shop::open().await;
+    shop.told(&Ask::order(&key(1), &order("A1", "2"))).await;
+    let store = shop.running.store();
+    store.raise_floor(Wall(now_ms() + 2_000)).await.unwrap();
+    store.raise_floor(Wall(1)).await.unwrap();
+
+    // What has a record is answered from it; what has none may have had one.
+    let replay = shop.told(&Ask::order(&key(1), &order("A1", "2"))).await;
+    assert_eq!((replay.status, replay.header("idempotent-replayed")), (201, Some("true")));
+    let lost = shop.told(&Ask::order(&key(2), &order("A1", "2"))).await;
+    assert_eq!((lost.status, lost.problem().as_deref()), (409, Some("uncertain")));
+    assert_eq!(shop.told(&Ask::status(&key(2))).await.json()["state"], "uncertain");
+    assert_eq!(shop.told(&Ask::fence(&key(2))).await.json()["state"], "uncertain");
+    assert_eq!(shop.effects().await, 1);
+
+    // A key reserved after it is none of its business.
+    let after = Ask::order(&key(3), &order("A1", "2")).with("Idempotency-First-Sent", &date_in(10));
+    assert_eq!(shop.told(&after).await.status, 201);
+}
+
+#[tokio::test]
+async fn f40_given_two_keys_for_one_object_at_once_then_one_effect_and_the_other_learns_who_has_it() {
+    let shop = Arc::new(Shop::open().await);
+    let cart = |n: u32| Ask::order(&key(n), r#"{"sku":"A1","quantity":"2","cart":"cart-7"}"#);
+    let (phone, laptop) = (cart(1), cart(2));
+    let (phone, laptop) = tokio::join!(shop.send(&phone), shop.send(&laptop));
+    let mut told = Vec::new();
+    for ended in [phone, laptop] {
+        let Ended::Told(answer) = ended else { panic!("{ended:?}") };
+        told.push(answer);
+    }
+    told.sort_by_key(|told| told.status);
+    assert_eq!((told[0].status, told[1].status), (201, 409));
+    assert_eq!(told[1].problem().as_deref(), Some("object-taken"));
+    assert_eq!(told[1].json()["reference"].as_str().unwrap().len(), 10);
+    assert_eq!(shop.effects().await, 1);
+
+    // Another cart, and no cart at all, are free.
+    let other = Ask::order(&key(3), r#"{"sku":"A1","quantity":"2","cart":"cart-8\u0000"}"#);
+    assert_eq!(shop.told(&other).await.status, 201);
+    assert_eq!(shop.told(&Ask::order(&key(4), &order("A1", "2"))).await.status, 201);
+}
+
+#[tokio::test]
+async fn f40_given_an_object_whose_holder_died_then_another_key_recovers_it_and_a_refused_one_lets_go() {
+    let shop = Shop::open().await;
+    let cart =
+        |n: u32, sku: &str| Ask::order(&key(n), &json!({ "sku": sku, "quantity": "2", "cart": "cart-7" }).to_string());
+    let reserved = claim(&shop, 1, LEASE, Some("cart-7")).await;
+    assert!(matches!(reserved, Reserved::Won(_)), "{reserved:?}");
+    assert_eq!(shop.told(&cart(2, "A1")).await.json()["state"], "in_progress");
+    lease_over().await;
+    // Refused for good: the object is free again, and so is it for the next key.
+    assert_eq!(shop.told(&cart(2, "SOLD-OUT")).await.status, 409);
+    assert_eq!(shop.told(&cart(3, "A1")).await.status, 201);
+    let taken = shop.told(&cart(4, "A1")).await;
+    assert_eq!((taken.problem().as_deref(), &taken.json()["state"]), (Some("object-taken"), &json!("completed")));
+    assert_eq!(shop.effects().await, 1);
+}
+
+#[tokio::test]
+async fn r103_given_many_claims_at_once_then_one_wins_and_every_token_is_new() {
+    let shop = Arc::new(Shop::open().await);
+    let mut claims = JoinSet::new();
+    for _ in 0..32 {
+        let shop = Arc::clone(&shop);
+        claims.spawn(async move { claim(&shop, 1, Millis(60_000), None).await });
+    }
+    let won: Vec<_> = claims.join_all().await.into_iter().filter(|claim| matches!(claim, Reserved::Won(_))).collect();
+    assert_eq!(won.len(), 1, "{won:?}");
+
+    // R110: a released claim's token never comes again.
+    let Reserved::Won(first) = &won[0] else { panic!("{won:?}") };
+    assert_eq!(shop.running.store().release(first.id, first.token, By::Owner).await.unwrap(), Guarded::Done);
+    let Reserved::Won(second) = claim(&shop, 1, LEASE, None).await else { panic!("not free") };
+    assert!(second.token > first.token && second.id > first.id, "{first:?} {second:?}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::shop::{Ask, Ended, Shop, date_in, key, order};
+use super::shop::{Ask, Ended, Shop, date_in, key, order};
 
 fn plain() -> Ask {
     Ask::order(&key(1), &order("A1", "2"))
@@ -82,7 +82,7 @@ async fn r116_given_a_key_without_record_then_its_age_is_judged_and_now_is_told(
     let ahead = shop.told(&sent(3_600)).await;
     assert_eq!((ahead.status, ahead.problem().as_deref()), (412, Some("clock-skew")));
     for told in [expired, ahead] {
-        let apart = told.json()["now"].as_u64().unwrap().abs_diff(crate::shop::now_ms());
+        let apart = told.json()["now"].as_u64().unwrap().abs_diff(super::shop::now_ms());
         assert!(apart < 60_000, "{apart}");
     }
     for ask in [plain().without("Idempotency-First-Sent"), plain().with("Idempotency-First-Sent", "yesterday")] {

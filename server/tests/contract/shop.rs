@@ -1,14 +1,17 @@
 //! A demo shop on a port of its own, and a client that sees every byte: a broken answer must look broken.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use postonce_core::contract::Policy;
-use postonce_server::demo::{self, Controls, DemoOptions, Running};
+use postonce_server::Replicas;
+use postonce_server::demo::{self, Controls, DemoDatabase, DemoOptions, Running};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use crate::database::Database;
 
 /// No exchange of these tests takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -16,10 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The subject that the shop assumes.
 pub(crate) const SUBJECT: &str = "demo-user";
 
-/// A shop and the folder it lives in.
+/// A shop and the database it lives in.
 pub(crate) struct Shop {
     pub(crate) running: Running,
-    folder: PathBuf,
+    pub(crate) database: Database,
 }
 
 /// One request, byte by byte.
@@ -71,12 +74,11 @@ pub(crate) fn order(sku: &str, quantity: &str) -> String {
     serde_json::json!({ "sku": sku, "quantity": quantity }).to_string()
 }
 
-fn folder() -> PathBuf {
+/// A name that no other shop has, of this run or any other.
+pub(crate) fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("postonce-test-{}-{}-{n}", std::process::id(), now_ms()));
-    std::fs::create_dir(&folder).unwrap();
-    folder
+    format!("postonce-test-{}-{}-{n}", std::process::id(), now_ms())
 }
 
 impl Shop {
@@ -85,27 +87,25 @@ impl Shop {
     }
 
     pub(crate) async fn with(policy: Policy) -> Self {
-        Self::at(folder(), policy).await
+        Self::at(Database::new(&unique_name()).await, policy).await
     }
 
-    async fn at(folder: PathBuf, policy: Policy) -> Self {
-        let options = DemoOptions {
-            port: 0,
-            db: folder.join("shop.db"),
-            www: None,
-            origins: vec![String::from("https://shop.example")],
-            controls: Controls::On,
-            policy,
-        };
-        Self { running: demo::start(options).await.unwrap(), folder }
+    async fn at(database: Database, policy: Policy) -> Self {
+        let options = database.options();
+        Self::on(database, options, policy).await
     }
 
-    /// Closes the shop and opens it again on the same file: memory is gone, what was committed is not.
-    pub(crate) async fn reopened(mut self) -> Self {
-        self.running.store().close().await;
-        let folder = std::mem::take(&mut self.folder);
-        drop(self);
-        Self::at(folder, Policy::default()).await
+    /// On a database with options of its own.
+    pub(crate) async fn on(database: Database, options: DemoDatabase, policy: Policy) -> Self {
+        Self { running: start(options, policy).await, database }
+    }
+
+    /// Closes the shop and opens it again on the same database: memory is gone, what was committed is not.
+    pub(crate) async fn reopened(self) -> Self {
+        let Self { running, database } = self;
+        running.store().close().await;
+        drop(running);
+        Self::at(database, Policy::default()).await
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {
@@ -114,7 +114,12 @@ impl Shop {
 
     /// Sends one request over a fresh connection and reads until the server closes it.
     pub(crate) async fn send(&self, ask: &Ask) -> Ended {
-        tokio::time::timeout(PATIENCE, self.exchange(ask)).await.expect("the exchange takes too long")
+        Self::send_to(self.running.address(), ask).await
+    }
+
+    /// The same to any server.
+    pub(crate) async fn send_to(address: SocketAddr, ask: &Ask) -> Ended {
+        tokio::time::timeout(PATIENCE, exchange(address, ask)).await.expect("the exchange takes too long")
     }
 
     /// The same, where anything but a complete answer is a failure of the test.
@@ -123,15 +128,6 @@ impl Shop {
             Ended::Told(told) => told,
             other @ (Ended::Short(_) | Ended::Silence) => panic!("no complete answer: {other:?}"),
         }
-    }
-
-    async fn exchange(&self, ask: &Ask) -> Ended {
-        let mut stream = self.connect().await;
-        // The server may answer and close before it has read everything.
-        drop(stream.write_all(&ask.bytes()).await);
-        let mut bytes = Vec::new();
-        drop(stream.read_to_end(&mut bytes).await);
-        read_answer(&bytes)
     }
 
     pub(crate) async fn faults(&self, list: Value) {
@@ -168,12 +164,18 @@ impl Shop {
     }
 }
 
-impl Drop for Shop {
-    fn drop(&mut self) {
-        if !self.folder.as_os_str().is_empty() {
-            drop(std::fs::remove_dir_all(&self.folder));
-        }
-    }
+/// Starts the demo on a database.
+pub(crate) async fn start(database: DemoDatabase, policy: Policy) -> Running {
+    let options = DemoOptions {
+        port: 0,
+        database,
+        replicas: Replicas::OneMachine,
+        www: None,
+        origins: vec![String::from("https://shop.example")],
+        controls: Controls::On,
+        policy,
+    };
+    demo::start(options).await.unwrap()
 }
 
 impl Ask {
@@ -267,6 +269,15 @@ impl Told {
         assert_eq!(self.header("cache-control"), Some("no-store"));
         Some(kind)
     }
+}
+
+async fn exchange(address: SocketAddr, ask: &Ask) -> Ended {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The server may answer and close before it has read everything.
+    drop(stream.write_all(&ask.bytes()).await);
+    let mut bytes = Vec::new();
+    drop(stream.read_to_end(&mut bytes).await);
+    read_answer(&bytes)
 }
 
 fn read_answer(bytes: &[u8]) -> Ended {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::shop::{Ask, Shop, date_in, key, order};
+use super::shop::{Ask, Shop, date_in, key, order};
 
 const ELSEWHERE: &str = "demo_subject=someone-else";
 

@@ -4,8 +4,6 @@
 //! its own busy loop is not. An effect holds the write lock from its first to its last statement, so effects on this
 //! store should be short: a long one makes every other command wait, and in the end answer `not-started`.
 
-mod rows;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,10 +11,15 @@ use async_trait::async_trait;
 use postonce_core::contract::StateName;
 use postonce_core::time::{Millis, Wall};
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
 use sqlx::{Row, Sqlite, SqlitePool, Transaction};
 
-use super::{By, Guarded, Held, RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError, Terminal};
+use super::columns::{body_column, from_ms, read_columns, to_ms};
+use super::{
+    By, Guarded, Held, Holder, Reach, RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError, Terminal,
+};
 
 /// How many connections read at the same time.
 const READERS: u32 = 4;
@@ -37,6 +40,8 @@ pub struct SqliteOptions {
     pub path: PathBuf,
     /// How long a statement waits for the write lock before the command is answered `not-started`.
     pub busy_timeout: Duration,
+    /// Who else opens the same file: [`Reach::Machine`], or [`Reach::Process`] for one that nobody else will find.
+    pub reach: Reach,
 }
 
 impl SqliteOptions {
@@ -46,7 +51,7 @@ impl SqliteOptions {
     /// The database at `path` with the default waits.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), busy_timeout: Self::BUSY_TIMEOUT }
+        Self { path: path.into(), busy_timeout: Self::BUSY_TIMEOUT, reach: Reach::Machine }
     }
 }
 
@@ -55,6 +60,7 @@ impl SqliteOptions {
 pub struct SqliteStore {
     writer: SqlitePool,
     readers: SqlitePool,
+    reach: Reach,
 }
 
 impl SqliteStore {
@@ -80,7 +86,7 @@ impl SqliteStore {
         let writer = pool(1).connect_with(connect.clone()).await.map_err(|error| unavailable(&error))?;
         sqlx::raw_sql(SCHEMA).execute(&writer).await.map_err(|error| unavailable(&error))?;
         let readers = pool(READERS).connect_with(connect).await.map_err(|error| unavailable(&error))?;
-        Ok(Self { writer, readers })
+        Ok(Self { writer, readers, reach: options.reach.min(Reach::Machine) })
     }
 
     /// The connection that writes, for tables of the application in the same file.
@@ -118,13 +124,17 @@ impl SqliteStore {
 impl Store for SqliteStore {
     type Tx = Transaction<'static, Sqlite>;
 
+    fn reach(&self) -> Reach {
+        self.reach
+    }
+
     async fn look_up(&self, scope: &Scope) -> Result<Seen, StoreError> {
         // One statement answers both, so that record and time belong together.
         let row = sqlx::query(concat!(
             "SELECT ",
             now_ms!(),
-            " AS now_ms, r.* FROM (SELECT 1) LEFT JOIN postonce_records AS r \
-             ON r.tenant = ?1 AND r.subject = ?2 AND r.key = ?3"
+            " AS now_ms, (SELECT floor_ms FROM postonce_floor) AS floor_ms, r.* FROM (SELECT 1) \
+             LEFT JOIN postonce_records AS r ON r.tenant = ?1 AND r.subject = ?2 AND r.key = ?3"
         ))
         .bind(&scope.tenant)
         .bind(&scope.subject)
@@ -132,7 +142,7 @@ impl Store for SqliteStore {
         .fetch_one(&self.readers)
         .await
         .map_err(|error| unavailable(&error))?;
-        rows::seen(&row)
+        read_columns!(&row)?.seen()
     }
 
     async fn reserve(&self, reservation: Reservation<'_>) -> Result<Reserved, StoreError> {
@@ -153,16 +163,16 @@ impl Store for SqliteStore {
         .bind(reservation.object)
         .bind(reservation.owner)
         .bind(token)
-        .bind(rows::to_ms(reservation.lease.0))
-        .bind(reservation.deadline.map(|deadline| rows::to_ms(deadline.0)))
+        .bind(to_ms(reservation.lease.0))
+        .bind(reservation.deadline.map(|deadline| to_ms(deadline.0)))
         .fetch_optional(&mut *tx)
         .await
         .map_err(|error| unavailable(&error))?;
         if let Some(row) = inserted {
             let held = Held {
                 id: RecordId(row.try_get("id").map_err(|error| corrupt(&error))?),
-                token: rows::from_ms(token),
-                first_seen: rows::wall(&row, "first_seen_ms")?,
+                token: from_ms(token),
+                first_seen: first_seen(&row)?,
             };
             commit(tx).await?;
             return Ok(Reserved::Won(held));
@@ -182,7 +192,7 @@ impl Store for SqliteStore {
                 " WHERE id = ?1 AND token = ?2 AND state = 'in_progress'"
             ))
             .bind(held.id.0)
-            .bind(rows::to_ms(held.token)),
+            .bind(to_ms(held.token)),
         )
         .await
     }
@@ -195,8 +205,8 @@ impl Store for SqliteStore {
                 " + ?3 WHERE id = ?1 AND token = ?2 AND state = 'in_progress'"
             ))
             .bind(held.id.0)
-            .bind(rows::to_ms(held.token))
-            .bind(rows::to_ms(lease.0)),
+            .bind(to_ms(held.token))
+            .bind(to_ms(lease.0)),
         )
         .await
     }
@@ -221,13 +231,13 @@ impl Store for SqliteStore {
             " WHERE id = ?1 AND token = ?2 AND state IN ('in_progress', 'uncertain')"
         ))
         .bind(held.id.0)
-        .bind(rows::to_ms(held.token))
+        .bind(to_ms(held.token))
         .bind(state.as_str())
         .bind(i64::from(stored.status))
         .bind(&stored.content_type)
         .bind(&stored.location)
         .bind(&stored.result_id)
-        .bind(rows::body_column(&stored.body))
+        .bind(body_column(&stored.body))
         .execute(&mut *tx)
         .await
         .map_err(|error| unavailable(&error))?;
@@ -246,7 +256,7 @@ impl Store for SqliteStore {
                 ")"
             ))
             .bind(id.0)
-            .bind(rows::to_ms(token))
+            .bind(to_ms(token))
             .bind(by == By::Owner),
         )
         .await
@@ -262,7 +272,7 @@ impl Store for SqliteStore {
                 ")"
             ))
             .bind(id.0)
-            .bind(rows::to_ms(token))
+            .bind(to_ms(token))
             .bind(by == By::Owner),
         )
         .await
@@ -285,17 +295,15 @@ impl Store for SqliteStore {
             " RETURNING first_seen_ms"
         ))
         .bind(id.0)
-        .bind(rows::to_ms(token))
+        .bind(to_ms(token))
         .bind(raised)
         .bind(owner)
-        .bind(rows::to_ms(lease.0))
+        .bind(to_ms(lease.0))
         .fetch_optional(&mut *tx)
         .await
         .map_err(|error| unavailable(&error))?;
         let held = match row {
-            Some(row) => {
-                Some(Held { id, token: rows::from_ms(raised), first_seen: rows::wall(&row, "first_seen_ms")? })
-            }
+            Some(row) => Some(Held { id, token: from_ms(raised), first_seen: first_seen(&row)? }),
             None => None,
         };
         commit(tx).await?;
@@ -327,13 +335,25 @@ impl Store for SqliteStore {
             " - ?2"
         ))
         .bind(operation)
-        .bind(rows::to_ms(age.0))
+        .bind(to_ms(age.0))
         .execute(&mut *tx)
         .await
         .map_err(|error| unavailable(&error))?;
         commit(tx).await?;
         Ok(done.rows_affected())
     }
+
+    async fn raise_floor(&self, at: Wall) -> Result<(), StoreError> {
+        let raise = sqlx::query(
+            "INSERT INTO postonce_floor (one, floor_ms) VALUES (1, ?1) \
+             ON CONFLICT (one) DO UPDATE SET floor_ms = max(floor_ms, excluded.floor_ms)",
+        );
+        self.guarded(raise.bind(to_ms(at.0))).await.map(drop)
+    }
+}
+
+fn first_seen(row: &SqliteRow) -> Result<Wall, StoreError> {
+    row.try_get::<i64, _>("first_seen_ms").map(|ms| Wall(from_ms(ms))).map_err(|error| corrupt(&error))
 }
 
 /// The next token of the one rising sequence; a released record's token never comes again.
@@ -359,10 +379,12 @@ async fn why_not_reserved(
     if same_key.is_some() {
         return Ok(Reserved::Lost);
     }
-    let holder = sqlx::query(
-        "SELECT key, state FROM postonce_records WHERE tenant = ?1 AND operation = ?2 AND object = ?3 \
-         AND state IN ('in_progress', 'completed', 'uncertain')",
-    )
+    let holder = sqlx::query(concat!(
+        "SELECT ",
+        now_ms!(),
+        " AS now_ms, NULL AS floor_ms, r.* FROM postonce_records AS r WHERE r.tenant = ?1 AND r.operation = ?2 \
+         AND r.object = ?3 AND r.state IN ('in_progress', 'completed', 'uncertain')"
+    ))
     .bind(&reservation.scope.tenant)
     .bind(reservation.operation)
     .bind(reservation.object)
@@ -371,13 +393,16 @@ async fn why_not_reserved(
     .map_err(|error| unavailable(&error))?;
     if let Some(row) = holder {
         let key = row.try_get("key").map_err(|error| corrupt(&error))?;
-        return Ok(Reserved::ObjectTaken { key, state: rows::state_name(&row)? });
+        let seen = read_columns!(&row)?.seen()?;
+        if let Some((id, record)) = seen.record {
+            return Ok(Reserved::ObjectTaken(Holder { key, id, record, now: seen.now }));
+        }
     }
     let now: i64 = sqlx::query_scalar(concat!("SELECT ", now_ms!()))
         .fetch_one(&mut **tx)
         .await
         .map_err(|error| unavailable(&error))?;
-    Ok(Reserved::DeadlinePassed { now: Wall(rows::from_ms(now)) })
+    Ok(Reserved::DeadlinePassed { now: Wall(from_ms(now)) })
 }
 
 async fn commit(tx: Transaction<'static, Sqlite>) -> Result<(), StoreError> {

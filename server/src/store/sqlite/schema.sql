@@ -38,3 +38,9 @@ CREATE TABLE IF NOT EXISTS postonce_tokens (
 ) STRICT;
 
 INSERT OR IGNORE INTO postonce_tokens (one, value) VALUES (1, 0);
+
+-- Keys first sent before this instant may have lost their record (R116). No row: nothing was ever lost.
+CREATE TABLE IF NOT EXISTS postonce_floor (
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    floor_ms INTEGER NOT NULL
+) STRICT;

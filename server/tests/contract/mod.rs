@@ -1,0 +1,8 @@
+//! One suite for every store: each test binary brings a `database` module that says where a shop keeps its records.
+
+mod faults;
+mod readiness;
+mod recovery;
+mod refusals;
+pub(crate) mod shop;
+mod status;
