@@ -83,6 +83,7 @@ async function checkTypes() {
   await run(npmTool("tsc"), ["-p", "tsconfig.json"]);
   await run(npmTool("tsc"), ["-p", "scripts/tsconfig.json"]);
   await run(npmTool("tsc"), ["-p", "src/js/tsconfig.json"]);
+  await run(npmTool("tsc"), ["-p", "js/verify/tsconfig.json"]);
 }
 
 async function checkLicences() {

@@ -15,6 +15,16 @@ pub(super) async fn reset(store: &SqliteStore) -> Tables {
     run(store, RESET).await
 }
 
+/// An outage: every statement on the records fails, while the effect's own tables are there (R114).
+pub(super) async fn store_away(store: &SqliteStore) -> Tables {
+    run(store, "ALTER TABLE postonce_records RENAME TO postonce_records_away").await
+}
+
+/// The end of the outage.
+pub(super) async fn store_back(store: &SqliteStore) -> Tables {
+    run(store, "ALTER TABLE postonce_records_away RENAME TO postonce_records").await
+}
+
 async fn run(store: &SqliteStore, sql: &'static str) -> Tables {
     match sqlx::raw_sql(sql).execute(store.writer()).await {
         Ok(_done) => Ok(()),
