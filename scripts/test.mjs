@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { findBrowser } from "./browser.mjs";
 import { build } from "./build.mjs";
-import { buildDemoServer } from "./demo-server.mjs";
+import { buildBrokenServer, buildDemoServer } from "./demo-server.mjs";
 import { npmTool, ROOT } from "./paths.mjs";
 import { main, run, Stop } from "./run.mjs";
 import { buildCargoDeny, setUpTests, wasmBindgenFolder } from "./setup.mjs";
@@ -64,6 +64,8 @@ const STEPS = [
     tests: true,
     act: () => nodeTests("tests/claims"),
   },
+  { name: "broken", what: "broken servers", act: buildBrokenServer },
+  { name: "verify", what: "verify", needs: ["build", "broken"], tests: true, act: () => nodeTests("tests/verify") },
   { name: "packaging", what: "packaging", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/apps") },
   {
     name: "size",

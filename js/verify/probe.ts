@@ -11,6 +11,8 @@ const LOOK_AGAIN_MS = 250;
 const RETRY_AFTER_MS_MAX = 2_000;
 /** A request that was sent this long ago has arrived. */
 const ARRIVED_MS = 100;
+/** Longer than any slow effect of a run. */
+const HOPELESS_MS = 1_500;
 const HOOK_MS_MAX = 60_000;
 /** A round's deadline this far ahead never decides by accident. */
 const DEADLINE_SECONDS = 300;
@@ -100,7 +102,8 @@ export class Probe {
 
   /** Sends the command again and again while another attempt of it is said to run, at most as long as an answer may take. */
   async repeat(wish: Wish, how: Variation = {}, patienceMs = this.plan.answerMs): Promise<Reply> {
-    const ended = Date.now() + patienceMs;
+    // Where finished commands are known to be refused for ever, waiting longer would learn nothing.
+    const ended = Date.now() + (this.found.has("no-replay") ? Math.min(patienceMs, HOPELESS_MS) : patienceMs);
     for (;;) {
       const reply = await this.command(wish, how);
       if (!isWaiting(reply) || Date.now() > ended) return reply;

@@ -55,6 +55,12 @@ test("given the tarball, when publint reads it strictly, then it has nothing to 
   await run(npmTool("publint"), ["run", tarball, "--strict"]);
 });
 
+test("given the installed package, when its command is called, then it explains itself and refuses what makes no sense", async () => {
+  const command = join(app, "node_modules", ".bin", "postonce");
+  assert.match(await run(command, ["verify", "--help"], { show: false }), /^npx postonce verify --url URL/);
+  await assert.rejects(run(command, ["verify"], { show: false }), /ended with 64/);
+});
+
 test("given a strict TypeScript application, when it is checked, then the package's types are complete", async () => {
   await run(npmTool("tsc"), ["-p", app]);
   await run(npmTool("tsc"), ["-p", app, "--module", "nodenext", "--moduleResolution", "nodenext"]);

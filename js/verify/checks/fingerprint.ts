@@ -97,7 +97,7 @@ const otherOperation: Check = {
     const { first, next, effects } = seen;
     if (succeeded(next) && (difference(first, next) === undefined || (effects === 0 && probe.plan.counter))) {
       return broken(
-        "operation-unchecked",
+        probe.found.has("no-fingerprint") ? "no-fingerprint" : "operation-unchecked",
         "another operation was answered with the first one's result, and did not run",
       );
     }
