@@ -1,5 +1,6 @@
 // Builds what is published and what the demo serves: the WebAssembly module, its JavaScript and types, the pages.
 //   dist/{index.js,index.d.ts,postonce_bg.wasm}   the package
+//   dist/verify/                                  `npx postonce verify`, for Node; no page loads it
 //   dist/www/                                     the demo, with the package under postonce/, test pages under pages/
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -20,7 +21,7 @@ export async function build() {
   await mkdir(GLUE, { recursive: true });
   await buildModule();
   await rmMatching(DIST, /\.(js|d\.ts)$/);
-  await Promise.all([bundlePackage(), emitDeclarations()]);
+  await Promise.all([bundlePackage(), bundleVerify(), emitDeclarations()]);
   await rm(WWW, { recursive: true, force: true });
   await buildPages(join(ROOT, "www"), WWW);
   await buildPages(join(ROOT, "tests", "pages"), join(WWW, "pages"));
@@ -78,6 +79,20 @@ async function bundlePackage() {
   const { build: bundle } = await import("esbuild");
   const entryPoints = ENTRIES.map((name) => join(ROOT, "js", name)).filter((path) => existsSync(path));
   await bundle({ ...ESBUILD, entryPoints, outdir: DIST });
+}
+
+/** The command for servers. It is readable on purpose: whoever runs it may want to know what it sends. */
+export async function bundleVerify() {
+  const { build: bundle } = await import("esbuild");
+  const entryPoints = [join(ROOT, "js", "verify", "cli.ts")];
+  await bundle({
+    ...ESBUILD,
+    entryPoints,
+    minify: false,
+    outdir: join(DIST, "verify"),
+    platform: "node",
+    target: "node20",
+  });
 }
 
 async function emitDeclarations() {

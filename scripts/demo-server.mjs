@@ -1,5 +1,6 @@
 // The demo server: build it, start it, talk to its `/_demo` routes.
 import { spawn } from "node:child_process";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT, TARGET, WWW } from "./paths.mjs";
 import { run, Stop } from "./run.mjs";
@@ -11,17 +12,29 @@ export async function buildDemoServer() {
   await run("cargo", ["build", "-p", "postonce-server", "--bin", "postonce-server"]);
 }
 
+/** The server that can break one promise each (`--break NAME`), beside the sound one; production builds cannot. */
+export async function buildBrokenServer() {
+  const args = ["build", "-p", "postonce-server", "--bin", "postonce-server"];
+  await run("cargo", [...args, "--features", "broken"]);
+  // Cargo puts both where the sound one belongs.
+  await copyFile(program("postonce-server"), program("postonce-server-broken"));
+  await run("cargo", args);
+}
+
+const program = (name) => join(TARGET, "debug", name);
+
 /**
  * Starts the server on a port of its choice (or `port`) and waits until it listens. It ends with this process. Without
  * a database (a file, or a `postgres://` address) its records end with it. Pages of the `origins` may call it too.
- * @param {{ port?: number, www?: string, db?: string, leaseMs?: number, origins?: readonly string[] }} [options]
+ * @param {{ port?: number, www?: string, db?: string, leaseMs?: number, origins?: readonly string[], broken?: string }} [options]
  */
-export async function startDemoServer({ port = 0, www = WWW, db, leaseMs, origins = [] } = {}) {
+export async function startDemoServer({ port = 0, www = WWW, db, leaseMs, origins = [], broken } = {}) {
   const args = ["--demo", "--port", String(port), "--www", www, "--exit-with-parent"];
   if (db) args.push("--database", db);
   if (leaseMs) args.push("--lease", String(leaseMs));
   for (const origin of origins) args.push("--allow-origin", origin);
-  const child = spawn(join(TARGET, "debug", "postonce-server"), args, {
+  if (broken) args.push("--break", broken);
+  const child = spawn(program(broken ? "postonce-server-broken" : "postonce-server"), args, {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "inherit"],
   });

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
-import { buildDemoServer } from "./demo-server.mjs";
+import { buildBrokenServer, buildDemoServer } from "./demo-server.mjs";
 import { endToEnd, NODE_TEST_MS_MAX, testFiles } from "./end-to-end.mjs";
 import { ENGINES, engineNamed, findEngine, startDisplay } from "./engines.mjs";
 import { npmTool } from "./paths.mjs";
@@ -58,6 +58,7 @@ const STEPS = [
     act: () =>
       withPostgres((env) => run("cargo", ["test", "--workspace", "--all-features", "--no-fail-fast"], { env })),
   },
+  { name: "sim", what: "simulator", act: simulate },
   { name: "browser", what: "module in browsers", tests: true, act: testInBrowser },
   { name: "server", what: "demo server", act: buildDemoServer },
   { name: "http", what: "contract over HTTP", needs: ["server"], tests: true, act: () => nodeTests("tests/http") },
@@ -73,6 +74,8 @@ const STEPS = [
     tests: true,
     act: () => nodeTests("tests/claims"),
   },
+  { name: "broken", what: "broken servers", act: buildBrokenServer },
+  { name: "verify", what: "verify", needs: ["build", "broken"], tests: true, act: () => nodeTests("tests/verify") },
   { name: "packaging", what: "packaging", needs: ["build", "server"], tests: true, act: () => nodeTests("tests/apps") },
   {
     name: "size",
@@ -83,6 +86,13 @@ const STEPS = [
   { name: "licences", what: "licences, sources", act: checkLicences },
 ];
 
+/** Many schedules of the whole world, and every planted bug that so few of them catch. */
+async function simulate() {
+  const sim = ["run", "--release", "--quiet", "-p", "postonce-sim", "--"];
+  await run("cargo", [...sim, "run", "--schedules", "200_000", "--check"]);
+  await run("cargo", [...sim, "planted", "--schedules", "5_000", "--frequent"]);
+}
+
 async function checkFormat() {
   await run("cargo", ["fmt", "--all", "--check"]);
   await run("cargo", ["fmt", "--manifest-path", "tools/wasm-bindgen/Cargo.toml", "--check"]);
@@ -92,6 +102,7 @@ async function checkTypes() {
   await run(npmTool("tsc"), ["-p", "tsconfig.json"]);
   await run(npmTool("tsc"), ["-p", "scripts/tsconfig.json"]);
   await run(npmTool("tsc"), ["-p", "src/js/tsconfig.json"]);
+  await run(npmTool("tsc"), ["-p", "js/verify/tsconfig.json"]);
 }
 
 async function checkLicences() {

@@ -76,6 +76,10 @@ pub(crate) async fn command<S: Store>(endpoint: Arc<Endpoint<S>>, request: Reque
         deadline: envelope.deadline,
         admission,
     };
+    #[cfg(feature = "broken")]
+    if crate::demo::broken::cancels_on_disconnect() {
+        return deciding.decide().await.render(&key, origin);
+    }
     // From here on the client's connection has no say: dropping this future drops only the wait (R107).
     let reply = tokio::spawn(deciding.decide()).await.unwrap_or(Reply::Failed);
     reply.render(&key, origin)

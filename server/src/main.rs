@@ -19,7 +19,16 @@ const MISUSE: u8 = 2;
 #[tokio::main]
 async fn main() -> ExitCode {
     let port = std::env::var("PORT").ok();
-    let arguments = match Arguments::read(std::env::args().skip(1), port.as_deref()) {
+    let words = std::env::args().skip(1).collect();
+    #[cfg(feature = "broken")]
+    let words = match demo::broken::chosen_by(words) {
+        Ok(words) => words,
+        Err(why) => {
+            complain(&format!("{why}\n")).await;
+            return ExitCode::from(MISUSE);
+        }
+    };
+    let arguments = match Arguments::read(Vec::into_iter(words), port.as_deref()) {
         Ok(arguments) => arguments,
         Err(why) => {
             if why.is_empty() {

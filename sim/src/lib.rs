@@ -13,6 +13,7 @@
 //! ```
 
 pub mod answers;
+mod browser;
 pub mod campaign;
 pub mod catalog;
 pub mod choices;

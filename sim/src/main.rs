@@ -12,7 +12,7 @@ use postonce_sim::{planted, transitions};
 const USAGE: &str = "usage:
   postonce-sim run [--schedules N] [--seed S] [--threads T] [--all] [--check]   many schedules; --check holds them to the limits
   postonce-sim show SEED                                                one schedule, shrunk if it breaks a rule
-  postonce-sim planted [--schedules N] [NAME]                           each planted bug, and the schedules to catch it
+  postonce-sim planted [--schedules N] [--frequent] [NAME]              each planted bug, and the schedules to catch it
   postonce-sim transitions [--schedules N]                              the transitions that are reached, as a table";
 
 /// Schedules of a run unless told otherwise.
@@ -100,7 +100,7 @@ fn one(words: &[&str]) -> ExitCode {
 fn bugs(words: &[&str]) -> ExitCode {
     let Some(schedules) = number(words, "--schedules", PLANTED_SCHEDULES) else { return usage() };
     let only = words.iter().find(|word| !word.starts_with("--") && word.parse::<u64>().is_err());
-    let caught = planted::hunt(schedules, threads(words), only.copied());
+    let caught = planted::hunt(schedules, threads(words), only.copied(), words.contains(&"--frequent"));
     print!("{caught}");
     if caught.missed().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -6,6 +6,26 @@ use postonce_core::planted::{Bug, plant};
 
 use crate::campaign::{Campaign, Shown};
 
+/// Bugs that so few schedules as `npm test` runs do not reach; each turns a unit test of the core red.
+pub const RARE: [&str; 16] = [
+    "suspended-forgets",
+    "fence-of-old-key",
+    "purged-too-early",
+    "in-progress-refused",
+    "stale-submits",
+    "retention-ignored",
+    "key-reused-rejected",
+    "lease-not-awaited",
+    "uncertain-runs",
+    "writer-forgotten",
+    "older-copy-trusted",
+    "no-store-two-drivers",
+    "earlier-forgotten",
+    "status-by-key-alone",
+    "payload-not-compared",
+    "expired-as-new",
+];
+
 /// What became of each bug.
 #[derive(Debug, Default)]
 pub struct Caught {
@@ -15,10 +35,11 @@ pub struct Caught {
 
 /// Plants one bug after the other and runs schedules until one breaks a rule.
 #[must_use]
-pub fn hunt(schedules: u64, threads: usize, only: Option<&str>) -> Caught {
+pub fn hunt(schedules: u64, threads: usize, only: Option<&str>, frequent: bool) -> Caught {
     let mut caught = Caught { rows: Vec::new(), within: schedules };
     for bug in Bug::ALL {
-        if only.is_some_and(|name| name != bug.name()) {
+        let left_out = frequent && RARE.contains(&bug.name());
+        if left_out || only.is_some_and(|name| name != bug.name()) {
             continue;
         }
         plant(Some(*bug));

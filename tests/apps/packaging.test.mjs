@@ -33,7 +33,10 @@ after(() => rm(scratch, { recursive: true, force: true }));
 test("given the tarball, when its files are listed, then there is all that is needed and nothing else", async () => {
   const listed = (await run("tar", ["-tzf", tarball], { show: false })).trim().split("\n").sort();
   const unexpected = listed.filter(
-    (path) => !/^package\/(dist\/[\w-]+\.(js|d\.ts|wasm)|package\.json|README\.md|LICENSE-\w+)$/.test(path),
+    (path) =>
+      !/^package\/(dist\/[\w-]+\.(js|d\.ts|wasm)|dist\/verify\/cli\.js|package\.json|README\.md|LICENSE-\w+)$/.test(
+        path,
+      ),
   );
   assert.deepEqual(unexpected, []);
   for (const path of [
@@ -50,6 +53,12 @@ test("given the tarball, when its files are listed, then there is all that is ne
 
 test("given the tarball, when publint reads it strictly, then it has nothing to say", async () => {
   await run(npmTool("publint"), ["run", tarball, "--strict"]);
+});
+
+test("given the installed package, when its command is called, then it explains itself and refuses what makes no sense", async () => {
+  const command = join(app, "node_modules", ".bin", "postonce");
+  assert.match(await run(command, ["verify", "--help"], { show: false }), /^npx postonce verify --url URL/);
+  await assert.rejects(run(command, ["verify"], { show: false }), /ended with 64/);
 });
 
 test("given a strict TypeScript application, when it is checked, then the package's types are complete", async () => {

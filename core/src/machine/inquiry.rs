@@ -115,6 +115,10 @@ impl Machine {
         if !self.loaded || self.read_only.is_some() || self.inert || !matches!(self.activity, Activity::Resting) {
             return;
         }
+        if self.is_stale() {
+            // The intent is another document's, and so is the check (R23).
+            return;
+        }
         let Some(current) = &mut self.record.current else { return };
         let since = now.wall.since(current.checked_at);
         let spaced = since >= CHECK_SPACING || now.wall < current.checked_at;
@@ -129,7 +133,12 @@ impl Machine {
     /// may have come meanwhile, or somebody else may be there (R25).
     pub(super) fn ask_now(&mut self, now: Now, ticket: Ticket, fx: &mut Effects) {
         let open = self.record.current.as_ref().is_some_and(|current| matches!(current.phase, Phase::Unknown(_)));
-        if self.asking == Some(ticket) && open && !self.inert && matches!(self.activity, Activity::Resting) {
+        if self.asking == Some(ticket)
+            && open
+            && !self.inert
+            && !self.is_stale()
+            && matches!(self.activity, Activity::Resting)
+        {
             self.inquire(now, Purpose::Load, fx);
         }
     }

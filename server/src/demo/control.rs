@@ -23,6 +23,7 @@ pub(super) fn routes(demo: Arc<Demo>) -> Router {
         .route("/_demo/records", get(records))
         .route("/_demo/effects", get(effects))
         .route("/_demo/reset", post(reset))
+        .route("/_demo/store", put(set_store))
         .with_state(demo)
 }
 
@@ -58,6 +59,18 @@ async fn reset(State(demo): State<Arc<Demo>>) -> Response {
     match done {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+    }
+}
+
+async fn set_store(State(demo): State<Arc<Demo>>, body: String) -> Response {
+    let done = match body.as_str() {
+        "away" => tables::store_away(&demo.store).await,
+        "back" => tables::store_back(&demo.store).await,
+        _ => return (StatusCode::BAD_REQUEST, "away or back").into_response(),
+    };
+    match done {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => (StatusCode::CONFLICT, error.to_string()).into_response(),
     }
 }
 

@@ -9,11 +9,14 @@
 //! | `GET /_demo/log` | every contract request, oldest first |
 //! | `GET /_demo/records` | every record with the states it went through |
 //! | `GET /_demo/effects` | `{count, by_key, orders}`: what really happened |
+//! | `PUT /_demo/store` | `away` hides the records, `back` shows them again: an outage |
 //! | `POST /_demo/reset` | forgets orders, records, log and faults |
 //!
 //! The `/_demo` routes, the faults and the log exist only with [`Controls::On`]. Who asks is told by the cookie
 //! `demo_subject` (`demo-user` without one, `signed-out` for nobody): no authentication at all, so never outside a demo.
 
+#[cfg(feature = "broken")]
+pub mod broken;
 mod connection;
 mod control;
 mod faults;
@@ -156,6 +159,12 @@ fn router(store: &Arc<AnyStore>, contract: &Contract<AnyStore>, options: &DemoOp
     app = app.merge(orders::pages(Arc::clone(store)));
     if let Some(www) = &options.www {
         app = app.merge(files::routes(www.clone()));
+    }
+    #[cfg(feature = "broken")]
+    {
+        // As a fallback, so that a rewritten request is routed anew.
+        let tampering = middleware::from_fn_with_state(demo, broken::handle);
+        app = Router::new().fallback_service(app).layer(tampering);
     }
     let cors = Cors::allowing(options.origins.iter().map(String::as_str));
     app.layer(middleware::from_fn(move |request: Request, next: Next| cors.clone().handle(request, next)))

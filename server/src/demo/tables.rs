@@ -131,3 +131,13 @@ async fn run(store: &AnyStore, sql: &str) -> Result<(), StoreError> {
     };
     done.map_err(|error| StoreError::Unavailable(error.to_string()))
 }
+
+/// An outage: every statement on the records fails, while the effect's own tables are there (R114).
+pub(super) async fn store_away(store: &AnyStore) -> Result<(), StoreError> {
+    run(store, "ALTER TABLE postonce_records RENAME TO postonce_records_away").await
+}
+
+/// The end of the outage.
+pub(super) async fn store_back(store: &AnyStore) -> Result<(), StoreError> {
+    run(store, "ALTER TABLE postonce_records_away RENAME TO postonce_records").await
+}
