@@ -47,7 +47,8 @@ mod tests {
         for (before, event, after) in table() {
             let ended = matches!(before, "succeeded" | "rejected" | "fenced" | "decided");
             let starts = matches!(after, "sending" | "checking");
-            let asked = matches!(event, "submit" | "check" | "fence" | "begin_new" | "leave_open" | "record_seen" | "outrun");
+            let asked =
+                matches!(event, "submit" | "check" | "fence" | "begin_new" | "leave_open" | "record_seen" | "outrun");
             assert!(!(ended && starts) || asked, "{before} on {event} became {after}");
         }
     }
