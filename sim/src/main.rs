@@ -99,7 +99,7 @@ fn one(words: &[&str]) -> ExitCode {
 
 fn bugs(words: &[&str]) -> ExitCode {
     let Some(schedules) = number(words, "--schedules", PLANTED_SCHEDULES) else { return usage() };
-    let only = words.iter().find(|word| !word.starts_with("--") && word.parse::<u64>().is_err());
+    let only = words.iter().find(|word| !word.starts_with("--") && word.replace('_', "").parse::<u64>().is_err());
     let caught = planted::hunt(schedules, threads(words), only.copied(), words.contains(&"--frequent"));
     print!("{caught}");
     if caught.missed().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
