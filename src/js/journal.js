@@ -40,27 +40,32 @@ const unfinished = new Set();
 /** While the document is kept for the way back: until it is shown again. @type {Promise<void> | undefined} */
 let away;
 
-// WebKit keeps a left document together with a transaction that waits for its callbacks, and every other page of the
-// origin waits for that one.
-addEventListener("pagehide", ({ persisted }) => {
-  if (!persisted) return;
-  away = new Promise((resolve) => {
-    const back = () => {
-      away = undefined;
-      resolve();
-    };
-    addEventListener("pageshow", back, { once: true });
-  });
-  for (const end of unfinished) end();
-});
-
 /** Begins to open the database of that name. @param {string} name @param {Judge} judge */
 export function open(name, judge) {
   answer = judge;
   /** @type {Journal} */
   const journal = { name };
+  endWhenLeft();
   connect(journal);
   return journal;
+}
+
+/**
+ * WebKit keeps a left document together with a transaction that waits for its callbacks, and every other page of the
+ * origin waits for that one.
+ */
+function endWhenLeft() {
+  addEventListener("pagehide", ({ persisted }) => {
+    if (!persisted) return;
+    away = new Promise((resolve) => {
+      const back = () => {
+        away = undefined;
+        resolve();
+      };
+      addEventListener("pageshow", back, { once: true });
+    });
+    for (const end of unfinished) end();
+  });
 }
 
 /** @param {Journal} journal @param {(journal: Journal) => void} done Called when it is open, or known not to open. */
