@@ -1,14 +1,16 @@
 // `npm run verify:public`: public idempotency packages, each in a small shop, under `postonce verify`. Writes the table in
-// docs/public-servers.md. Not part of `npm test`: it installs packages of others, and their faults are not ours.
+// docs/public-servers.md, after the contract in Express and FastAPI passed it whole. Not part of `npm test`: it installs packages of others, and their faults are not ours.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "../../../scripts/build.mjs";
+import { bundleVerify } from "../../../scripts/build.mjs";
 import { ROOT } from "../../../scripts/paths.mjs";
 import { main, run, Stop } from "../../../scripts/run.mjs";
-import { verify } from "../lab.mjs";
+import { openHooks, verify } from "../lab.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const PYTHON = join(HERE, ".venv", "bin", "python");
@@ -99,6 +101,54 @@ async function verified({ name, start: [program, ...args], session }) {
   }
 }
 
+/** The contract itself in other languages: here a finding is our fault. */
+const CONTRACTS = [
+  { name: "the contract in FastAPI over SQLite", program: PYTHON, file: "contract_fastapi.py" },
+  { name: "the contract in Express over PostgreSQL", program: process.execPath, file: "contract-express.mjs" },
+];
+
+async function contractKept({ name, program, file }) {
+  const folder = await mkdtemp(join(tmpdir(), "postonce-contract-"));
+  const start = (port) =>
+    spawn(program, [file, join(folder, "db"), String(port)], { cwd: HERE, stdio: ["ignore", "pipe", "ignore"] });
+  let child = start(0);
+  const url = await listening(child, name);
+  const hooks = await openHooks({
+    restart: async () => {
+      const gone = once(child, "close");
+      child.kill("SIGKILL");
+      await gone;
+      child = start(Number(new URL(url).port));
+      await listening(child, name);
+    },
+  });
+  try {
+    const order = (sku) => JSON.stringify({ sku, quantity: 2 });
+    const { exit, out, err } = await verify([
+      ...["--url", `${url}/orders`, "--payload", order("A1"), "--status", `${url}/orders/status`],
+      ...["--other-operation", `${url}/drafts`, "--counter", `${url}/count`, "--counter-pointer", "/count"],
+      ...["--result-id", "/id", "--header", "X-User: one", "--subject", "one"],
+      ...["--other-header", "X-User: two", "--other-subject", "two", "--restart-hook", hooks.commands.restart],
+      ...[
+        "--refused-payload",
+        order("DECLINED"),
+        "--failing-payload",
+        order("BROKEN"),
+        "--slow-payload",
+        order("SLOW"),
+      ],
+      ...["--without", "store-down"],
+    ]);
+    if (exit !== 0) throw new Stop(`${name} breaks it (${exit}):\n${out}${err}`);
+    console.log(`${name}: ${out.trimEnd().split("\n").at(-1)}`);
+  } finally {
+    await hooks.close();
+    child.kill("SIGKILL");
+    await once(child, "close");
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function cookie(url) {
   const answer = await fetch(`${url}/session`);
   return String(answer.headers.getSetCookie()[0]).split(";")[0];
@@ -145,7 +195,8 @@ function findings({ findings }) {
 
 await main(async () => {
   await install();
-  await build();
+  await bundleVerify();
+  for (const contract of CONTRACTS) await contractKept(contract);
   const [known, reports] = [await versions(), new Map()];
   for (const server of SERVERS) {
     reports.set(server.name, await verified(server));
