@@ -33,8 +33,9 @@ after(() => postgres?.stop());
 /** One for each lab: they run side by side and count effects. */
 async function newDatabase() {
   databases += 1;
-  await postgres.psql(`CREATE DATABASE verify_${databases}`);
-  return postgres.url.replace(/[^/]+$/, `verify_${databases}`);
+  const name = `verify_${databases}`;
+  await postgres.psql(`CREATE DATABASE ${name}`);
+  return postgres.url.replace(/[^/]+$/, name);
 }
 
 const QUICK = ["--answer-ms", "3000"];
