@@ -154,6 +154,12 @@ export const CAUSES = {
     "Commit effect and record together, or keep the record as uncertain",
     "R108 R111",
   ),
+  stuck: cause(
+    "A failed attempt leaves its claim behind, so that every repeat is told to wait",
+    "What becomes of the record when the handler throws or the process dies",
+    "Give claims a lease, and recover by class when it ends: release, run again downstream, or uncertain",
+    "R109 R111",
+  ),
   "parallel-error": cause(
     "The loser of a race gets an error instead of 409",
     "How a violated unique constraint is answered",

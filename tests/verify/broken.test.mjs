@@ -1,12 +1,10 @@
 // `postonce verify` on our own server: clean where it is sound, and each broken build is named for what it breaks.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { startPostgres } from "../../scripts/postgres.mjs";
 import { openLab, verify } from "./lab.mjs";
 
-/** Where records are kept; `undefined` is a SQLite file of its own. */
-const DATABASES = [["SQLite", undefined]];
-
-/** Each build that breaks one promise, and how many checks see it at least. */
+/** Each build that breaks one promise, and checks that see it at least. */
 const FAULTS = {
   "no-unique": ["parallel", "parallel-slow"],
   "no-fingerprint": ["other-payload", "other-payload-running"],
@@ -19,13 +17,34 @@ const FAULTS = {
   "expired-as-new": ["old-key"],
 };
 
+/** What each database has a part in; the other faults are in front of any store. */
+const DATABASES = [
+  { name: "SQLite", faults: Object.keys(FAULTS), open: () => undefined },
+  { name: "PostgreSQL", faults: ["no-unique", "fail-open"], open: newDatabase },
+];
+
+let postgres;
+let databases = 0;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres?.stop());
+
+/** One for each lab: they run side by side and count effects. */
+async function newDatabase() {
+  databases += 1;
+  const name = `verify_${databases}`;
+  await postgres.psql(`CREATE DATABASE ${name}`);
+  return postgres.url.replace(/[^/]+$/, name);
+}
+
 const QUICK = ["--answer-ms", "3000"];
 const found = (report, kind) => report.findings.filter((finding) => finding.kind === kind);
 
-for (const [name, database] of DATABASES) {
-  describe(`records in ${name}`, { concurrency: 3 }, () => {
+for (const { name, faults, open } of DATABASES) {
+  describe(`records in ${name}`, { concurrency: 4 }, () => {
     test("given_the_sound_server_then_every_check_is_kept_and_nothing_is_found_or_left_out", async () => {
-      const lab = await openLab({ database });
+      const lab = await openLab({ database: await open() });
       try {
         const { exit, report, junit, out, err } = await verify([...lab.words, ...QUICK]);
         assert.deepEqual([exit, err], [0, ""], out);
@@ -41,9 +60,10 @@ for (const [name, database] of DATABASES) {
       }
     });
 
-    for (const [fault, checks] of Object.entries(FAULTS)) {
+    for (const fault of faults) {
+      const checks = FAULTS[fault];
       test(`given_a_build_with_${fault}_then_it_is_named_as_the_cause_and_no_other_is`, async () => {
-        const lab = await openLab({ database, broken: fault });
+        const lab = await openLab({ database: await open(), broken: fault });
         try {
           const { exit, report, junit, out } = await verify([...lab.words, ...QUICK]);
           assert.equal(exit, 2, out);

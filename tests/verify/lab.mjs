@@ -88,7 +88,7 @@ export async function openLab({ database, broken } = {}) {
 }
 
 /** A command line for each action: hooks are commands, and the actions live in this process. */
-async function openHooks(actions) {
+export async function openHooks(actions) {
   const hooks = createServer((request, response) => {
     actions[String(request.url).slice(1)]().then(
       () => response.end(),

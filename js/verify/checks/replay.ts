@@ -1,5 +1,5 @@
 /** Level 1: a repeat brings the first answer, whatever happened to the first connection or the server in between. */
-import { type Probe, pause } from "../probe.js";
+import { isWaiting, type Probe, pause } from "../probe.js";
 import { broken, type Check, kept, notTested, type Verdict, warning } from "../verdict.js";
 import { type Answer, type Reply, refused, shown, succeeded } from "../wire.js";
 
@@ -187,6 +187,7 @@ const failure: Check = {
       return notTested(`--failing-payload was answered ${shown(first)}`);
     }
     if (effects !== undefined && effects > 1) return broken("deletes-on-error", `${effects} effects behind failures`);
+    if (isWaiting(again)) return warning("stuck", `after a ${first.status} every repeat is told ${shown(again)}`);
     const marked = again.kind === "answer" && MARKERS.some((name) => again.header(name) === "true");
     if (!marked || again.status < 500) return kept();
     return warning("stored-5xx", `the ${again.status} is replayed: the person can never succeed under this key`);
