@@ -29,6 +29,7 @@ await main(async () => {
         `${seen.divergent} divergent keys, ${seen.effects} effects; ${pages.map((page) => page.claims).join(" + ")}, ` +
         `${pages.reduce((sum, page) => sum + page.joined, 0)} submits only joined, ${seconds.toFixed(1)} s`,
     );
+    for (const ended of pages.flatMap((page) => page.ended)) console.log(`  without an answer: ${ended}`);
     const right = seen.divergent === 0 && seen.effects === wishes && seen.claims === Number(values.count);
     if (!right || pids[0] === pids[1]) throw new Stop("The claims went wrong.");
   } finally {

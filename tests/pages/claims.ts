@@ -7,7 +7,7 @@ type Turn = { to: string; wish: number; claim: number };
 type Plan = { me: string; other: string; wishes: number; claimsPerWish: number };
 
 const channel = new BroadcastChannel("claims");
-const lab = { ready: false, done: false, failures: [] as string[], claims: 0, joined: 0 };
+const lab = { ready: false, done: false, failures: [] as string[], claims: 0, joined: 0, ended: [] as string[] };
 /** A submit that only learns how the other page's ended makes no claim; the next one does. */
 const SUBMITS_PER_CLAIM_MAX = 50;
 let sent = 0;
@@ -22,7 +22,9 @@ const operation = defineOperation({
   attempts: 1,
   transport: (url, init) => {
     sent += 1;
-    return fetch(url, init);
+    const answering = fetch(url, init);
+    answering.catch((error: unknown) => lab.ended.push(String(error)));
+    return answering;
   },
 });
 
@@ -37,8 +39,12 @@ async function submit(wish: number): Promise<SubmitOutcome> {
   for (let submits = 1; ; submits += 1) {
     const intent = operation.intent({ subject: "demo-user", object: `wish-${wish}` });
     const outcome = await intent.submit({ sku: `WISH-${wish}`, quantity: 1 });
-    if (sent > before || submits === SUBMITS_PER_CLAIM_MAX) return outcome;
+    if (sent > before) return outcome;
     lab.joined += 1;
+    if (submits === SUBMITS_PER_CLAIM_MAX) {
+      lab.ended.push(`no claim in ${submits} submits: ${outcome.kind} ${JSON.stringify(outcome.snapshot)}`);
+      return outcome;
+    }
   }
 }
 
