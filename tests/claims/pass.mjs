@@ -10,9 +10,10 @@ const START_MS = 20_000;
 
 /**
  * @param {Awaited<ReturnType<typeof import("../e2e/lab.mjs").openLab>>} lab
- * @param {{ wishes: number, claimsPerWish: number }} size all claims of a wish but the last are turned away
+ * @param {{ wishes: number, claimsPerWish: number, prefix?: string }} size all claims of a wish but the last are turned
+ *   away; together no more than the server's log holds, 10,000 requests; `prefix` names slots that are still new
  */
-export async function passClaims(lab, { wishes, claimsPerWish }) {
+export async function passClaims(lab, { wishes, claimsPerWish, prefix = "wish" }) {
   await lab.server.reset();
   const ofOneWish = [...Array.from({ length: claimsPerWish - 1 }, () => REFUSED), TAKEN];
   await lab.server.plan(Array.from({ length: wishes }, () => ofOneWish).flat());
@@ -28,8 +29,8 @@ export async function passClaims(lab, { wishes, claimsPerWish }) {
     pids.push(await processOf((ms) => lab.script((ms) => globalThis.spin(ms), ms)));
   }
 
-  await play(lab, first, { me: "first", other: "second", wishes, claimsPerWish });
-  await play(lab, second, { me: "second", other: "first", wishes, claimsPerWish });
+  await play(lab, first, { me: "first", other: "second", prefix, wishes, claimsPerWish });
+  await play(lab, second, { me: "second", other: "first", prefix, wishes, claimsPerWish });
   const started = Date.now();
   await lab.script(() => globalThis.begin("first"));
   await eventually("every claim was made", () => isOver(lab), START_MS + wishes * claimsPerWish * CLAIM_MS_MAX);
@@ -38,6 +39,8 @@ export async function passClaims(lab, { wishes, claimsPerWish }) {
     await lab.switchTo(handle);
     pages.push(await lab.script(() => globalThis.lab));
   }
+  await lab.driver.close();
+  await lab.switchTo(first);
   return { pids, seconds: (Date.now() - started) / 1_000, pages, ...(await atTheServer(lab.server)) };
 }
 

@@ -4,10 +4,10 @@ import { defineOperation, type SubmitOutcome } from "postonce";
 
 /** What travels from page to page: whose turn it is, and how many claims are left. */
 type Turn = { to: string; wish: number; claim: number };
-type Plan = { me: string; other: string; wishes: number; claimsPerWish: number };
+type Plan = { me: string; other: string; prefix: string; wishes: number; claimsPerWish: number };
 
 const channel = new BroadcastChannel("claims");
-const lab = { ready: false, done: false, failures: [] as string[], claims: 0, joined: 0 };
+const lab = { ready: false, done: false, failures: [] as string[], claims: 0, joined: 0, ended: [] as string[] };
 /** A submit that only learns how the other page's ended makes no claim; the next one does. */
 const SUBMITS_PER_CLAIM_MAX = 50;
 let sent = 0;
@@ -22,7 +22,9 @@ const operation = defineOperation({
   attempts: 1,
   transport: (url, init) => {
     sent += 1;
-    return fetch(url, init);
+    const answering = fetch(url, init);
+    answering.catch((error: unknown) => lab.ended.push(String(error)));
+    return answering;
   },
 });
 
@@ -32,19 +34,23 @@ function isExpected({ kind, snapshot }: SubmitOutcome, last: boolean): boolean {
 }
 
 /** Submits until this page itself sent something. */
-async function submit(wish: number): Promise<SubmitOutcome> {
+async function submit(prefix: string, wish: number): Promise<SubmitOutcome> {
   const before = sent;
   for (let submits = 1; ; submits += 1) {
-    const intent = operation.intent({ subject: "demo-user", object: `wish-${wish}` });
-    const outcome = await intent.submit({ sku: `WISH-${wish}`, quantity: 1 });
-    if (sent > before || submits === SUBMITS_PER_CLAIM_MAX) return outcome;
+    const intent = operation.intent({ subject: "demo-user", object: `${prefix}-${wish}` });
+    const outcome = await intent.submit({ sku: `${prefix}-${wish}`, quantity: 1 });
+    if (sent > before) return outcome;
     lab.joined += 1;
+    if (submits === SUBMITS_PER_CLAIM_MAX) {
+      lab.ended.push(`no claim in ${submits} submits: ${outcome.kind} ${JSON.stringify(outcome.snapshot)}`);
+      return outcome;
+    }
   }
 }
 
 async function claim(plan: Plan, { wish, claim }: Turn): Promise<void> {
   const last = claim === plan.claimsPerWish - 1;
-  const outcome = await submit(wish);
+  const outcome = await submit(plan.prefix, wish);
   lab.claims += 1;
   if (!isExpected(outcome, last))
     lab.failures.push(`${wish}/${claim}: ${outcome.kind} ${JSON.stringify(outcome.snapshot)}`);
@@ -60,7 +66,7 @@ function play(plan: Plan): void {
   };
   // Both know every slot from before, so that what each remembers of it can be stale.
   const opened = Array.from({ length: plan.wishes }, (_, wish) =>
-    operation.intent({ subject: "demo-user", object: `wish-${wish}` }),
+    operation.intent({ subject: "demo-user", object: `${plan.prefix}-${wish}` }),
   );
   lab.ready = opened.length === plan.wishes;
 }
