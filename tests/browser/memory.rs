@@ -45,6 +45,8 @@ fn run(machine: &mut Machine, now: Now, effects: Effects) {
                 ..Answer::default()
             };
             Event::Answered { attempt, answer }
+        } else if let Effect::Drive = effect {
+            Event::DriveGranted
         } else {
             continue;
         };
