@@ -38,7 +38,7 @@ function failing(bug) {
     .filter((name, at, all) => all.indexOf(name) === at);
 }
 
-/** @param {{ name: string, rule: string, schedules?: string, how?: string, tests: string[] }[]} rows */
+/** @param {{ name: string, rule: string, schedules: string | undefined, how: string | undefined, tests: string[] }[]} rows */
 function page(rows) {
   const caught = rows.filter(({ schedules }) => schedules).length;
   const red = rows.filter(({ tests }) => tests.length > 0).length;

@@ -352,10 +352,7 @@ impl Driver {
         let slot = self.0.machine.borrow().slot().clone();
         let driver = self.clone();
         self.0.page.journal.read(&slot, move |stored| {
-            let seen = [stored.database, stored.local].into_iter().flatten().map(Event::RecordSeen);
-            for event in seen {
-                driver.dispatch(event);
-            }
+            driver.dispatch(Event::RecordSeen { database: stored.database, local: stored.local });
             // The lock may have been given back meanwhile.
             if let Some(then) = then.filter(|_| driver.0.hold.borrow().is_some()) {
                 driver.dispatch(then);

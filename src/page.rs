@@ -31,7 +31,7 @@ extern "C" {
 pub(crate) struct Page {
     pub(crate) journal: Journal,
     pub(crate) tabs: Tabs,
-    /// The document is going: what its requests say now is its own end, not theirs (F12).
+    /// The document is going, perhaps to come back: what its requests say now is its own end, not theirs (F12, R75).
     leaving: Cell<bool>,
     drivers: RefCell<Vec<Weak<Inner>>>,
 }
@@ -89,19 +89,21 @@ impl Page {
         self.tabs.on_hint(move |hash| page.each(&|driver| driver.hinted(hash)));
 
         let page = Rc::clone(self);
-        let hidden = repeated(move |event| {
-            page.leaving.set(!get(&event, "persisted").is_truthy());
+        let hidden = repeated(move |_| {
+            page.leaving.set(true);
             // A held lock would keep the page out of the back/forward cache; the lease in the record still stands (R70).
             page.each(&|driver| driver.release());
         });
         listen("pagehide", &hidden);
 
         let page = Rc::clone(self);
-        let shown = repeated(move |_| {
+        let shown = repeated(move |event| {
             page.leaving.set(false);
+            let returned = get(&event, "persisted").is_truthy();
             page.each(&|driver| {
                 driver.hinted("");
-                driver.dispatch(Event::Timer);
+                // Before a timer could begin another attempt (R63).
+                driver.dispatch(if returned { Event::Returned } else { Event::Timer });
                 driver.dispatch(Event::Shown);
             });
         });

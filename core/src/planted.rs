@@ -61,6 +61,7 @@ bugs! {
     NewerOverwritten "newer-overwritten" "R27" "a record of a newer version counts as none",
     CorruptOverwritten "corrupt-overwritten" "R85" "an unreadable record counts as none",
     OlderCopyTrusted "older-copy-trusted" "R85" "a copy beside a spoilt database is believed",
+    ReturnGoesOn "return-goes-on" "R63" "a round goes on by itself after the back/forward cache",
     SubjectIgnored "subject-ignored" "R25" "a change of subject is passed over",
     LostDocumentForgotten "lost-document-forgotten" "R20" "a claim found at load leaves no doubt",
     HandedOverResends "handed-over-resends" "R128" "what was handed over is sent again",

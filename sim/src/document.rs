@@ -94,6 +94,10 @@ pub struct Document {
     pub loaded: bool,
     /// Looks at the store that are still to come: what it shows may be old.
     pub behind: u32,
+    /// It is frozen in the back/forward cache, and comes back with its requests cut.
+    pub kept_for_back: bool,
+    /// It came back from there, and nothing was pressed since.
+    pub returned: bool,
     /// It was frozen at some time.
     pub frozen_once: bool,
     /// It knows that another person is there.
@@ -130,6 +134,8 @@ impl Document {
             declines: 0,
             loaded: false,
             behind: 0,
+            kept_for_back: false,
+            returned: false,
             frozen_once: false,
             told_of_change: false,
         }

@@ -72,6 +72,9 @@ impl World<'_> {
         if presses == 0 {
             self.violate("R63", || "sent without a press".into());
         }
+        if self.documents.get(document).is_some_and(|it| it.returned) {
+            self.violate("R63", || "sent after a return without a press".into());
+        }
         if earlier.len() >= attempts * presses.max(1) && !excused {
             self.violate("R34", || format!("{} attempts for {presses} presses", earlier.len() + 1));
         }
@@ -151,9 +154,14 @@ impl World<'_> {
     pub(crate) fn is_overtaken(&self, document: usize) -> bool {
         let Some(it) = self.documents.get(document) else { return false };
         let Some(fact) = self.facts.lineages.get(&it.lineage) else { return false };
-        let later = fact.keys.iter().skip(1).filter_map(|key| self.facts.keys.get(key));
-        later
-            .filter(|key| self.documents.get(key.document).is_some_and(|other| other.begun > it.since))
+        let keys = || fact.keys.iter().filter_map(|key| self.facts.keys.get(key));
+        let left_by =
+            |key: &KeyFact, until| key.sends.first().is_some_and(|sent| sent.at > it.begun && sent.at <= until);
+        // A new beginning on top of one that nothing was sent under begins nothing.
+        let begins = |begun| begun > it.since && (it.begun == 0 || keys().any(|key| left_by(key, begun)));
+        keys()
+            .skip(1)
+            .filter(|key| self.documents.get(key.document).is_some_and(|other| begins(other.begun)))
             .any(|key| key.document != document && key.sends.first().is_some_and(|sent| sent.at > it.since))
     }
 

@@ -246,6 +246,7 @@ impl World<'_> {
     fn gesture(&mut self, document: usize, gesture: Gesture, event: Event) {
         if let Some(it) = self.documents.get_mut(document) {
             it.gesture = gesture;
+            it.returned &= matches!(event, Event::Touched(_));
         }
         self.feed(document, event);
     }
@@ -334,15 +335,18 @@ impl World<'_> {
         } else if alive && self.strikes(Fault::Close) {
             self.close(document);
         } else if alive && self.strikes(Fault::Frozen) {
-            if self.choices.odd(700) {
+            let kept_for_back = self.choices.odd(400);
+            if kept_for_back || self.choices.odd(700) {
                 self.release_drive(document);
             }
             if let Some(it) = self.documents.get_mut(document) {
                 it.frozen = true;
                 it.frozen_once = true;
+                it.kept_for_back = kept_for_back;
             }
             self.note(|| format!("doc {document} freezes"));
-            let delay = self.choices.between(500, 90_000);
+            let most = if kept_for_back && self.choices.odd(700) { 4_000 } else { 90_000 };
+            let delay = self.choices.between(500, most);
             self.after(delay, Due::Thaw { document });
         }
     }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use postonce_core::machine::effect::{ConflictReason, Effect, Headers, Reply};
 use postonce_core::machine::event::{Event, Ticket};
+use postonce_core::machine::state::State;
 use postonce_core::machine::{Machine, Setting};
 use postonce_core::verdict::Answer;
 
@@ -326,9 +327,7 @@ impl<'c> World<'c> {
         }
         let Some(device) = self.device_of(document) else { return };
         let (database, local) = device.storage.read(&slot);
-        for text in [database, local].into_iter().flatten() {
-            self.feed(document, Event::RecordSeen(text));
-        }
+        self.feed(document, Event::RecordSeen { database, local });
     }
 
     fn thaw(&mut self, document: usize) {
@@ -337,15 +336,18 @@ impl<'c> World<'c> {
             return;
         }
         it.frozen = false;
+        it.returned = std::mem::take(&mut it.kept_for_back);
+        it.behind = 0;
+        let returned = it.returned;
         let held_back = std::mem::take(&mut it.held_back);
-        self.note(|| format!("doc {document} thaws"));
-        if let Some(it) = self.documents.get_mut(document) {
-            it.behind = 0;
-        }
+        self.note(|| format!("doc {document} {}", if returned { "returns" } else { "thaws" }));
         self.look_soon(document, 3);
-        self.feed(document, Event::Timer);
+        self.feed(document, if returned { Event::Returned } else { Event::Timer });
         self.feed(document, Event::Shown);
         for event in held_back {
+            if returned && is_of_a_request(&event) {
+                continue;
+            }
             if matches!(event, Event::Loaded { .. }) {
                 self.load(document);
             } else {
@@ -387,7 +389,9 @@ impl<'c> World<'c> {
         let effects = it.machine.step(now, event);
         let after = it.machine.state();
         it.told_of_change |= name == "subject_changed";
-        if matches!(name, "subject_changed" | "stop") {
+        // Between the claim and the call its round ended.
+        let given_up = matches!((&before, &after), (State::Sending { .. }, State::NotSent { .. }));
+        if given_up || matches!(name, "subject_changed" | "stop") {
             self.facts.lineages.entry(it.lineage).or_default().uncalled = true;
         }
         self.coverage.add(before.name(), name, after.name());
@@ -496,6 +500,18 @@ impl<'c> World<'c> {
 const SHOWN_MAX: usize = 120;
 
 /// One line for a trace.
+/// What a document is not told that was away when it came.
+const fn is_of_a_request(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Answered { .. }
+            | Event::TransportFailed { .. }
+            | Event::NotCalled { .. }
+            | Event::Inquired(..)
+            | Event::InquiryFailed(_)
+    )
+}
+
 fn brief(event: &Event) -> String {
     #[allow(clippy::wildcard_enum_match_arm, reason = "the others show themselves")]
     match event {
@@ -522,7 +538,7 @@ pub const fn event_name(event: &Event) -> &'static str {
         Event::Persisted(..) => "persisted",
         Event::Outrun(..) => "outrun",
         Event::PersistFailed(..) => "persist_failed",
-        Event::RecordSeen(_) => "record_seen",
+        Event::RecordSeen { .. } => "record_seen",
         Event::Answered { .. } => "answered",
         Event::TransportFailed { .. } => "transport_failed",
         Event::NotCalled { .. } => "not_called",
@@ -539,6 +555,7 @@ pub const fn event_name(event: &Event) -> &'static str {
         Event::Decide { .. } => "decide",
         Event::Online(_) => "online",
         Event::Shown => "shown",
+        Event::Returned => "returned",
         Event::DriveGranted => "drive_granted",
         Event::DriveBusy => "drive_busy",
         Event::DriveUnsupported => "drive_unsupported",

@@ -2,11 +2,13 @@
 // first submit). When other values are submitted there, then k-2 goes out and both happen; k-1 is never offered for other
 // fields, and a server that sees it with them answers 422 and runs nothing.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, before, beforeEach } from "node:test";
 import { eventually, openLab } from "../e2e/lab.mjs";
+import { scenarios } from "../e2e/scenario.mjs";
 import { commandsIn } from "./evidence.mjs";
 import { newWish, post } from "./wire.mjs";
 
+const test = scenarios(import.meta.url);
 const ELSEWHERE = "/pages/order.js";
 
 let lab;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach } from "node:test";
 import { assertNoneAfterDeadline, assertOneEffect, commands } from "./evidence.mjs";
 import { eventually, openLab } from "./lab.mjs";
-import { test } from "./scenario.mjs";
+import { scenarios } from "./scenario.mjs";
 
 let lab;
 before(async () => {
@@ -12,6 +12,7 @@ before(async () => {
 after(() => lab?.close());
 beforeEach(() => lab.reset());
 
+const test = scenarios(import.meta.url);
 const BUDGET_MS = 2_000;
 
 const freeze = () => lab.driver.sendDevToolsCommand("Page.setWebLifecycleState", { state: "frozen" });

@@ -1,10 +1,12 @@
 // A page that goes back and forth, is duplicated, hidden, frozen, or loses its process; and people who sign out and in.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, before, beforeEach } from "node:test";
 import { processOf } from "../claims/process.mjs";
 import { assertOneEffect, checks, commands, keysOf } from "./evidence.mjs";
 import { eventually, openLab } from "./lab.mjs";
+import { scenarios } from "./scenario.mjs";
 
+const test = scenarios(import.meta.url);
 const SPACING_MS = 5_000;
 const DONE_LATE = [{ match: { attempt: 1 }, fault: "delay-after", ms: 60_000 }];
 

@@ -79,7 +79,12 @@ pub enum Event {
     /// The persist with that ticket failed.
     PersistFailed(Ticket, StoreFault),
     /// A hint made the shell read the store again (R72).
-    RecordSeen(String),
+    RecordSeen {
+        /// The database's text.
+        database: Option<String>,
+        /// The copy in `localStorage`.
+        local: Option<String>,
+    },
     /// The attempt was answered, body read.
     Answered {
         /// Which attempt of the current round.
@@ -130,8 +135,10 @@ pub enum Event {
     },
     /// `navigator.onLine` or its events.
     Online(bool),
-    /// The page is shown again, visible, or back from the cache (R63, R75).
+    /// The page is shown again or visible (R63).
     Shown,
+    /// The document is back from the back/forward cache; what was out may have been cut there (R75).
+    Returned,
     /// The drive lock was granted: no other document drives (R70).
     DriveGranted,
     /// Another document holds the drive lock.

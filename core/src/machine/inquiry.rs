@@ -60,6 +60,8 @@ pub(super) struct Inquiry {
     ends: Mono,
     /// A further poll is due then; `None` while a request is out.
     next: Option<Mono>,
+    /// An answer said that it is in progress.
+    running: bool,
 }
 
 impl Inquiry {
@@ -97,7 +99,7 @@ impl Machine {
         }
         let ends = now.mono.plus(budget);
         let ticket = self.ask(purpose, budget, fx);
-        self.activity = Activity::Inquiring(Inquiry { purpose, ticket, polls: 1, ends, next: None });
+        self.activity = Activity::Inquiring(Inquiry { purpose, ticket, polls: 1, ends, next: None, running: false });
         fx.push(Effect::Announce);
     }
 
@@ -242,7 +244,7 @@ impl Machine {
             if inquiry.next.is_none() {
                 fx.push(Effect::Abort);
             }
-            return self.leave_open_question(now, inquiry.purpose, fx);
+            return self.end_inquiry(now, inquiry, fx);
         }
         if inquiry.next.is_some_and(|next| now.mono >= next) {
             inquiry.ticket = self.ask(inquiry.purpose, inquiry.ends.since(now.mono), fx);
@@ -295,14 +297,14 @@ impl Machine {
             }
             Finding::InProgress { after } => {
                 self.doubt(Cause::InProgress);
+                let inquiry = Inquiry { running: true, ..inquiry };
                 if !self.polls_again(now, inquiry, after, fx) {
-                    // It runs, or its owner is gone and only a command takes it up again (R109): a press sends the same key.
-                    self.found_nothing(now, inquiry.purpose, fx);
+                    self.end_inquiry(now, inquiry, fx);
                 }
             }
             Finding::Unusable { after } => {
                 if !self.polls_again(now, inquiry, after, fx) {
-                    self.leave_open_question(now, inquiry.purpose, fx);
+                    self.end_inquiry(now, inquiry, fx);
                 }
             }
             Finding::NotFound if planted::is_on(Bug::NotFoundMeansFenced) => {
@@ -440,6 +442,16 @@ impl Machine {
         inquiry.next = Some(next);
         self.activity = Activity::Inquiring(inquiry);
         true
+    }
+
+    /// Polls or time are used up.
+    fn end_inquiry(&mut self, now: Now, inquiry: Inquiry, fx: &mut Effects) {
+        if inquiry.running {
+            // It runs, or its owner is gone and only a command takes it up again (R109): a press sends the same key.
+            self.found_nothing(now, inquiry.purpose, fx);
+        } else {
+            self.leave_open_question(now, inquiry.purpose, fx);
+        }
     }
 
     /// The inquiry ends without an answer that settles anything.

@@ -218,7 +218,7 @@ impl Machine {
             Event::Persisted(ticket, durability) => self.on_persisted(now, ticket, durability, fx),
             Event::Outrun(ticket, text) => self.on_outrun(now, ticket, &text, fx),
             Event::PersistFailed(ticket, fault) => self.on_persist_failed(now, ticket, fault, fx),
-            Event::RecordSeen(text) => self.on_record_seen(now, &text, fx),
+            Event::RecordSeen { database, local } => self.on_record_seen(now, database, local, fx),
             Event::Answered { attempt, answer } => self.on_answered(now, attempt, &answer, fx),
             Event::TransportFailed { attempt } => self.on_transport_failed(now, attempt, fx),
             Event::NotCalled { attempt } => self.on_not_called(now, attempt, fx),
@@ -234,6 +234,7 @@ impl Machine {
             Event::Decide { outcome, by } => self.on_decide(now, outcome, by, fx),
             Event::Online(online) => self.on_online(now, online, fx),
             Event::Shown => self.check_automatically(now, fx),
+            Event::Returned => self.on_returned(now, fx),
             Event::DriveGranted => self.on_drive_granted(now, fx),
             Event::DriveBusy => self.turn = Turn::Others,
             Event::DriveUnsupported => {

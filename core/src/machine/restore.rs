@@ -165,6 +165,35 @@ impl Machine {
         }
     }
 
+    /// Back from the back/forward cache. Like a document that finds the record it looks first: what was out may have been
+    /// cut there, and a press before the return is no press after it (R63, R75).
+    pub(super) fn on_returned(&mut self, now: Now, fx: &mut Effects) {
+        if planted::is_on(Bug::ReturnGoesOn) {
+            return self.check_automatically(now, fx);
+        }
+        match &mut self.activity {
+            Activity::Resting => return self.check_automatically(now, fx),
+            Activity::Observing { pressed, .. } => {
+                *pressed = false;
+                // The turn went with the page.
+                self.give_up_drive(fx);
+                return self.ask_drive(fx);
+            }
+            Activity::Claiming { .. } => self.unclaim(),
+            Activity::Sending { .. } => {
+                fx.push(Effect::Abort);
+                self.doubt(Cause::DocumentLost);
+            }
+            Activity::Waiting { .. } => {}
+            Activity::Inquiring(_) => fx.push(Effect::Abort),
+        }
+        if let Some(current) = &mut self.record.current {
+            current.lease_until = Wall(0);
+        }
+        self.give_up_drive(fx);
+        self.look(now, Purpose::Load, fx);
+    }
+
     pub(super) fn on_drive_granted(&mut self, now: Now, fx: &mut Effects) {
         self.turn = Turn::Mine;
         match &self.activity {
@@ -180,20 +209,34 @@ impl Machine {
 
     /// A hint made the shell read again. The higher version wins (R65); what this document does goes on unless the
     /// record moved on without it.
-    pub(super) fn on_record_seen(&mut self, now: Now, text: &str, fx: &mut Effects) {
-        if !self.loaded || self.read_only.is_some() {
-            return;
-        }
-        match record::read(text) {
-            Err(RecordFault::Corrupt) => {}
-            Err(RecordFault::Newer(_)) => self.freeze(fx),
-            Ok(seen) => {
-                if Some(seen.version) > self.stored && seen.version > self.record.version {
-                    self.stored = Some(seen.version);
-                    self.confirmed = self.stored;
-                    self.adopt(now, seen, fx);
+    pub(super) fn on_record_seen(
+        &mut self,
+        now: Now,
+        database: Option<String>,
+        local: Option<String>,
+        fx: &mut Effects,
+    ) {
+        let mut spoilt = false;
+        for text in [database, local].into_iter().flatten() {
+            if !self.loaded || self.read_only.is_some() {
+                return;
+            }
+            match record::read(&text) {
+                Err(RecordFault::Corrupt) => spoilt = true,
+                Err(RecordFault::Newer(_)) => self.freeze(fx),
+                Ok(seen) => {
+                    if Some(seen.version) > self.stored && seen.version > self.record.version {
+                        self.stored = Some(seen.version);
+                        self.confirmed = self.stored;
+                        self.adopt(now, seen, fx);
+                    }
                 }
             }
+        }
+        // What could not be read may be newer than what this document knows (R85).
+        if spoilt && self.record.current.is_some() && matches!(self.activity, Activity::Resting) {
+            self.distrust_record();
+            fx.push(Effect::Announce);
         }
     }
 
@@ -221,6 +264,8 @@ impl Machine {
             fx.push(Effect::Abort);
         }
         let pressed = self.is_waited_for();
+        // Its round is over; whoever pressed is told if what goes on is not that wish (R6).
+        let asked = pressed || matches!(self.activity, Activity::Sending { .. } | Activity::Waiting { .. });
         if self.generation < generation {
             // Another document went on to the next wish; ours is older (R23). What is over stays in sight.
             self.activity = Activity::Resting;
@@ -231,7 +276,7 @@ impl Machine {
             return;
         }
         match &self.record.current {
-            None => self.show_ending_of_another(pressed, fx),
+            None => self.show_ending_of_another(asked, fx),
             Some(current) if matches!(current.phase, Phase::Sending | Phase::Waiting) => {
                 let lease_ends = self.lease_ends(now, current.lease_until);
                 let same = self.holds_digest_of_current();
@@ -241,7 +286,7 @@ impl Machine {
                 self.give_up_drive(fx);
                 self.ask_drive(fx);
                 fx.push(Effect::Announce);
-                if pressed && !same {
+                if asked && !same {
                     self.reply_conflict_all(fx);
                 }
             }
@@ -255,7 +300,7 @@ impl Machine {
             Some(_) => {
                 self.shown = None;
                 self.activity = Activity::Resting;
-                if pressed && !self.holds_digest_of_current() {
+                if asked && !self.holds_digest_of_current() {
                     self.reply_conflict_all(fx);
                 }
                 self.settle(Reply::Settled, fx);

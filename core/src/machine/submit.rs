@@ -97,8 +97,12 @@ impl Machine {
             fx.push(Effect::Reply(Reply::AlreadyDone));
             return;
         }
-        self.wish = Some(wish);
         fx.push(Effect::Keep(true));
+        self.start_with_kept_key(now, wish, fx);
+    }
+
+    fn start_with_kept_key(&mut self, now: Now, wish: Wish, fx: &mut Effects) {
+        self.wish = Some(wish);
         let half = Millis(self.operation.retention.0 / 2);
         let aged = self.record.current.as_ref().is_some_and(|current| now.wall.since(current.reserved_at) > half);
         if aged && self.operation.can_fence() && !planted::is_on(Bug::AgedKeyKept) {
@@ -236,8 +240,9 @@ impl Machine {
             }
         }
         match self.wish.take() {
-            // As at a submit: the key may be too old to go out as it is (R121).
-            Some(wish) if unsent => self.submit_with_kept_key(now, wish, fx),
+            // As at a submit: the key may be too old to go out as it is (R121). What is kept stays: beside a held wish the form
+            // may show other fields by now (R44).
+            Some(wish) if unsent => self.start_with_kept_key(now, wish, fx),
             wish => {
                 self.wish = wish;
                 self.start_round(now, fx);

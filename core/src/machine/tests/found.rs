@@ -3,6 +3,7 @@
 use alloc::string::ToString;
 
 use super::*;
+use crate::machine::effect::ConflictReason;
 use crate::machine::state::{NotSentReason, UnknownReason};
 use crate::record::{self, Phase};
 
@@ -28,7 +29,7 @@ fn beside(desk: &Desk, name: &str) -> Desk {
 fn hint(desk: &mut Desk, store: &Store) {
     desk.store = store.clone();
     if let Some((_, text)) = store.text.clone() {
-        desk.feed(Event::RecordSeen(text));
+        desk.feed(Event::RecordSeen { database: Some(text), local: None });
     }
 }
 
@@ -182,6 +183,18 @@ fn r109_given_a_press_and_a_record_that_stays_in_progress_then_the_same_key_is_s
         one.answer_inquiry(status(&key, "2", "in_progress"));
         one.run(1_200);
     }
+    assert_eq!((one.sent.len() > sent, one.keys().len()), (true, 1));
+}
+
+#[test]
+fn r109_given_a_press_and_a_poll_that_is_cut_after_an_in_progress_then_the_same_key_is_sent_all_the_same() {
+    let mut one = Desk::new();
+    one.lose_everything();
+    let key = one.key();
+    let sent = one.sent.len();
+    one.submit("2");
+    one.answer_inquiry(status(&key, "2", "in_progress"));
+    one.run(20_000);
     assert_eq!((one.sent.len() > sent, one.keys().len()), (true, 1));
 }
 
@@ -360,4 +373,68 @@ fn r23_given_a_document_that_another_overtook_then_it_shows_the_live_intent_and_
     store.text = Some((record.version, record.write()));
     hint(&mut one, &store);
     assert_eq!(one.state(), "unknown");
+}
+
+#[test]
+fn r44_given_a_refused_wish_and_other_fields_in_the_form_when_it_is_resent_then_the_kept_bytes_go_out_never_the_forms()
+{
+    let mut desk = touched();
+    desk.submit("3");
+    desk.answer(status_only(404));
+    assert_eq!(desk.state(), "refused");
+    let fx = desk.machine.step(desk.now, Event::Resend(Some(wish("2"))));
+    assert!(!fx.iter().any(|effect| matches!(effect, Effect::Keep(_))), "the snapshot of the submit stays: {fx:?}");
+    desk.perform(fx);
+    assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1), "the same wish again, under its key");
+}
+
+#[test]
+fn r85_given_a_refusal_in_sight_when_both_copies_are_found_spoilt_then_it_is_never_called_refused_any_more() {
+    let mut one = Desk::new();
+    one.submit("2");
+    one.answer(status_only(404));
+    assert_eq!(one.state(), "refused");
+    let spoilt = Some("{".to_string());
+    one.feed(Event::RecordSeen { database: spoilt.clone(), local: spoilt });
+    assert_eq!(one.state(), "unknown", "another document may have sent it since");
+    assert_ne!(one.doubt(), Doubt::None);
+}
+
+#[test]
+fn r46_given_an_unavailable_server_and_a_driver_that_is_gone_then_the_next_document_keeps_the_floor_too() {
+    let mut one = Desk::new();
+    let mut two = beside(&one, "doc-b");
+    one.submit("2");
+    two.drive_busy = true;
+    hint(&mut two, &one.store.clone());
+    two.submit("2");
+    one.pass(20);
+    one.answer(status_only(503));
+    two.pass(20);
+    hint(&mut two, &one.store.clone());
+    two.drive_busy = false;
+    two.pass(500);
+    two.feed(Event::DriveGranted);
+    two.answer_inquiry(status(&one.key(), "2", "not_found"));
+    assert_eq!(two.sent.len(), 0, "half a second is too soon");
+    two.run(700);
+    assert_eq!(two.sent.len(), 1);
+}
+
+#[test]
+fn r6_given_a_press_that_waits_offline_when_another_tab_sends_other_fields_under_the_unused_key_then_it_conflicts() {
+    let mut one = touched();
+    let mut two = beside(&one, "doc-b");
+    one.feed(Event::Online(false));
+    two.feed(Event::Online(false));
+    one.submit("9");
+    assert_eq!(one.state(), "waiting");
+    two.submit("2");
+    two.feed(Event::Online(true));
+    hint(&mut one, &two.store.clone());
+    assert!(
+        matches!(one.replies.last(), Some(Reply::Conflict { why: ConflictReason::Fields, .. })),
+        "{:?}",
+        one.replies
+    );
 }

@@ -224,7 +224,7 @@ fn r53_given_two_tabs_that_wake_together_then_the_one_whose_write_lands_asks_and
     two.answer_inquiry(status(&one.key(), "2", "not_found"));
     one.store = two.store.clone();
     if let Some((_, text)) = one.store.text.clone() {
-        one.feed(Event::RecordSeen(text));
+        one.feed(Event::RecordSeen { database: Some(text), local: None });
     }
     for desk in [&mut one, &mut two] {
         desk.pass(60_000);

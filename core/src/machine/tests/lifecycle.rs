@@ -204,3 +204,52 @@ fn r70_given_a_verdict_then_the_drive_is_given_back_only_behind_the_write_that_t
         assert!(written.is_some() && written < released, "whoever takes over reads what this document knows: {fx:?}");
     }
 }
+
+#[test]
+fn r63_r75_given_an_attempt_that_was_out_when_the_page_was_kept_then_it_asks_and_never_sends_without_a_press() {
+    let mut desk = Desk::new();
+    desk.submit("2");
+    desk.pass(1_000);
+    desk.feed(Event::Returned);
+    assert_eq!((desk.state(), desk.sent.len(), desk.checks.len()), ("checking", 1, 1));
+    desk.feed(Event::TransportFailed { attempt: 1 });
+    desk.answer_inquiry(status(&desk.key(), "2", "not_found"));
+    desk.run(120_000);
+    assert_eq!((desk.state(), desk.sent.len()), ("unknown", 1));
+    desk.submit("2");
+    desk.answer_inquiry(status(&desk.key(), "2", "not_found"));
+    assert_eq!((desk.sent.len(), desk.keys().len()), (2, 1), "R20: a press sends it again, under its key");
+}
+
+#[test]
+fn r63_given_a_wait_a_claim_or_a_look_before_a_resend_when_the_page_returns_then_nothing_follows_without_a_press() {
+    let mut waiting = Desk::new();
+    waiting.submit("2");
+    waiting.feed(Event::TransportFailed { attempt: 1 });
+    assert_eq!(waiting.state(), "waiting");
+    let mut looking = Desk::new();
+    looking.submit("2");
+    let key = looking.key();
+    let mut looking = looking.reopen(1_000);
+    looking.submit("2");
+    assert_eq!(looking.state(), "checking");
+    for (key, mut desk) in [(waiting.key(), waiting), (key, looking)] {
+        let sent = desk.sent.len();
+        desk.feed(Event::Returned);
+        desk.answer_inquiry(status(&key, "2", "not_found"));
+        desk.run(120_000);
+        assert_eq!((desk.state(), desk.sent.len()), ("unknown", sent));
+    }
+}
+
+#[test]
+fn r75_given_nothing_was_sent_when_the_page_returns_then_not_sent_and_no_doubt() {
+    let mut desk = Desk::new();
+    desk.feed(Event::Online(false));
+    desk.submit("2");
+    assert_eq!((desk.state(), desk.sent.len()), ("waiting", 0));
+    desk.feed(Event::Returned);
+    desk.feed(Event::Online(true));
+    desk.run(120_000);
+    assert_eq!((desk.state(), desk.sent.len(), desk.doubt()), ("not_sent", 0, Doubt::None));
+}

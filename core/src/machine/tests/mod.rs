@@ -126,7 +126,7 @@ impl Desk {
         self.perform(fx);
     }
 
-    fn perform(&mut self, fx: Effects) {
+    pub(super) fn perform(&mut self, fx: Effects) {
         let mut reports = vec![];
         for effect in fx {
             match effect {

@@ -136,7 +136,7 @@ fn r23_given_another_tab_went_on_then_a_submit_of_the_older_generation_conflicts
     let mut two = one.reopen(10);
     two.begin_new(false);
     let text = two.store.text.clone().unwrap().1;
-    one.feed(Event::RecordSeen(text));
+    one.feed(Event::RecordSeen { database: Some(text), local: None });
     let sent = one.sent.len();
     one.submit("2");
     assert!(matches!(one.replies.last(), Some(Reply::Conflict { why: ConflictReason::Stale, .. })));
@@ -156,7 +156,7 @@ fn r68_given_two_tabs_that_submit_together_then_one_sends_and_the_other_observes
     assert_eq!(two.state(), "sending");
     one.answer(created(&one.key(), "false"));
     let text = one.store.text.clone().unwrap().1;
-    two.feed(Event::RecordSeen(text));
+    two.feed(Event::RecordSeen { database: Some(text), local: None });
     assert_eq!(result_id(&two.machine.state()), Some("ord_1"));
     assert_eq!(two.replies, [Reply::Settled]);
 }
