@@ -403,7 +403,9 @@ impl Server {
             EffectKind::External => self.downstream.get(&running.token)?.1.clone(),
             EffectKind::Downstream => self.downstream.get(&id)?.1.clone(),
         };
-        let quantity = if running.distorts { payload.quantity + 1 } else { payload.quantity };
+        // A rerun answers with what its first run did.
+        let done = facts.effects.iter().find(|effect| effect.result_id == result_id);
+        let quantity = done.map_or(payload.quantity, |effect| effect.quantity);
         let body = format!(r#"{{"id":"{result_id}","quantity":"{quantity}"}}"#);
         let stored = Stored {
             status: 201,
