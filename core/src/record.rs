@@ -129,6 +129,22 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// Whether both cannot be true of one key: done and not done, or two results (R66). A person's ruling is no answer.
+    #[must_use]
+    pub fn contradicts(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Succeeded { result_id: Some(a), .. }, Self::Succeeded { result_id: Some(b), .. }) => a != b,
+            (Self::Succeeded { .. }, Self::Rejected { .. } | Self::Fenced)
+            | (Self::Rejected { .. } | Self::Fenced, Self::Succeeded { .. }) => true,
+            (
+                Self::Succeeded { .. } | Self::Rejected { .. } | Self::Fenced | Self::Decided { .. },
+                Self::Succeeded { .. } | Self::Rejected { .. } | Self::Fenced | Self::Decided { .. },
+            ) => false,
+        }
+    }
+}
+
 /// What stays of a finished intent for the echo window (R23).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {

@@ -148,7 +148,11 @@ impl Machine {
 
     pub(super) fn on_answered(&mut self, now: Now, attempt: u8, answer: &Answer, fx: &mut Effects) {
         self.learn_clock(now, answer);
-        let Some(current) = &self.record.current else { return };
+        let Some(current) = &self.record.current else { return self.on_answered_late(now, answer, fx) };
+        if matches!(current.phase, Phase::Disputed(_)) {
+            // A person's to settle, whatever comes in late (R66).
+            return;
+        }
         let verdict = verdict::judge(answer, &self.operation, &current.key, now.wall);
         match self.out(attempt) {
             Some(called) => self.follow(now, called, verdict, fx),
@@ -277,13 +281,16 @@ impl Machine {
             self.shown = Some(disputed);
             return;
         }
-        let pointer = self.operation.result_id.as_deref();
-        let read = pointer.and_then(|pointer| super::view::plain_text(parsed.as_ref()?.pointer(pointer)?));
-        let result_id = result_id.or(read);
+        let result_id = result_id.or_else(|| self.result_id_in(parsed.as_ref()));
         let ending = Ending::Succeeded { result_id: result_id.clone(), earlier };
         let body = (!body.is_empty()).then_some(body);
         let success = Success { result_id, body, replayed, at: now.wall, earlier, not_compared };
         self.finish(now, ending, State::Succeeded(success), super::Reply::Settled, fx);
+    }
+
+    /// The result's id in a body, where the operation says.
+    pub(super) fn result_id_in(&self, body: Option<&json::Value>) -> Option<alloc::string::String> {
+        super::view::plain_text(body?.pointer(self.operation.result_id.as_deref()?)?)
     }
 
     pub(super) fn reject(&mut self, now: Now, status: u16, problem: Problem, fx: &mut Effects) {

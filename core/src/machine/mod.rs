@@ -11,6 +11,7 @@
 //! | `view` | what a person sees and may do |
 
 mod attempt;
+mod contradiction;
 pub mod effect;
 pub mod event;
 mod gesture;

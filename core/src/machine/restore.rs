@@ -250,9 +250,13 @@ impl Machine {
 
     /// Takes another document's record as the truth.
     fn adopt(&mut self, now: Now, record: Record, fx: &mut Effects) {
+        let denied = self.is_denied_by(&record);
         self.record = record;
         if self.inert {
             return self.record.erase_remembered();
+        }
+        if denied {
+            return self.dispute(now, fx);
         }
         let generation = self.record.version.generation;
         // The first reservation of a slot is nobody's news: a document without one takes it over (R1).
@@ -370,7 +374,8 @@ impl Machine {
         self.confirmed = self.stored;
         let theirs = self.with_what_we_know(theirs);
         let ours_ends = self.record.current.is_none() && self.record.last.is_some();
-        let theirs_open = theirs.current.is_some();
+        // What is disputed is a person's to settle, whatever this document learnt (R66).
+        let theirs_open = theirs.current.as_ref().is_some_and(|current| !matches!(current.phase, Phase::Disputed(_)));
         let same = theirs.version.generation == self.record.version.generation;
         let out = matches!(self.activity, Activity::Sending { .. });
         if same && theirs_open && (ours_ends || out) {

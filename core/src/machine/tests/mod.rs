@@ -1,6 +1,7 @@
 //! The machine in a small world: one store, virtual clocks, and a list of what was sent.
 
 mod attempt;
+mod contradiction;
 mod found;
 mod inquiry;
 mod lifecycle;
