@@ -43,7 +43,7 @@ const OPTIONS: Specs = {
   encoding: ["json", "urlencoded", "multipart"],
   // Less the skew something has to be left (R28).
   retention: [SKEW + 1, RETENTION_MAX],
-  confirm: { empty: "boolean" },
+  confirm: { empty: "boolean", redirectedTo: "string" },
   anonymous: "boolean",
   refusals: ["final"],
   echo: ["none"],
@@ -172,11 +172,12 @@ function checkNames({
 export function checkOptions(options: OperationOptions): void {
   checkType("options", options, "object");
   checkShape(options, OPTIONS, "");
-  const { name, url, status, effect, budget = BUDGET_DEFAULT } = options;
+  const { name, url, status, confirm, effect, budget = BUDGET_DEFAULT } = options;
   checkText("name", name, NAME_BYTES_MAX);
   if (!/^[\w.-]+$/.test(name)) fail("name", "malformed-name");
   checkUrl("url", url);
   if (status) checkUrl("status.url", status.url);
+  if (confirm?.redirectedTo !== undefined) checkUrl("confirm.redirectedTo", confirm.redirectedTo);
   for (const [field, spec] of Object.entries(OPTIONS)) {
     const value: unknown = options[field as keyof OperationOptions];
     if (field === "expect") checkNames(options);

@@ -215,7 +215,11 @@ export interface OperationOptions {
   resultId?: string;
   /** Field name to JSON Pointer: compared with what was wished (R126). */
   expect?: Readonly<Record<string, string>>;
-  confirm?: { empty?: boolean };
+  /**
+   * What confirms beside a tied 2xx: `empty`, a 204 or 205 (R39); `redirectedTo`, a redirect that ends at this path of the
+   * page's own origin, where `*` stands for one segment, as in `/orders/*` (R40).
+   */
+  confirm?: { empty?: boolean; redirectedTo?: string };
   anonymous?: boolean;
   refusals?: "final";
   echo?: "none";

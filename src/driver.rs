@@ -256,7 +256,12 @@ impl Driver {
         let machine = self.0.machine.borrow();
         let operation = machine.operation();
         let kept = self.0.kept.borrow();
-        let request = Request { url: &operation.url, method: operation.method.as_str(), payload: kept.as_ref() };
+        let request = Request {
+            url: &operation.url,
+            method: operation.method.as_str(),
+            payload: kept.as_ref(),
+            redirected_to: operation.redirected_to.as_deref(),
+        };
         let wire = fetch::header_object(headers, operation, &self.0.subject);
         let out = fetch::send(&self.0.host, &request, &wire, attempt, move |outcome| {
             if report.0.page.is_leaving() {
@@ -281,7 +286,7 @@ impl Driver {
         let operation = machine.operation();
         let Some(url) = &operation.status_url else { return };
         let wire = fetch::header_object(headers, operation, &self.0.subject);
-        let request = Request { url, method, payload: None };
+        let request = Request { url, method, payload: None, redirected_to: None };
         let out = fetch::send(&self.0.host, &request, &wire, 0, move |outcome| {
             if report.0.page.is_leaving() {
                 return;

@@ -1,7 +1,7 @@
 //! One request under one `AbortController`, body read included, and what was seen of its answer (R30, R37).
 
 use postonce_core::machine::effect::Headers;
-use postonce_core::operation::{Contract, Operation};
+use postonce_core::operation::{Contract, Operation, confirms};
 use postonce_core::structured::{date_item, string_item};
 use postonce_core::verdict::{Answer, Body, ResponseKind};
 use wasm_bindgen::JsCast as _;
@@ -28,6 +28,8 @@ pub(crate) struct Request<'a> {
     pub(crate) url: &'a str,
     pub(crate) method: &'a str,
     pub(crate) payload: Option<&'a Payload>,
+    /// The declared address: only with one are redirects followed (R40).
+    pub(crate) redirected_to: Option<&'a str>,
 }
 
 /// Calls `fetch`; `done` is called once, also after an abort.
@@ -44,8 +46,13 @@ pub(crate) fn send(
         set(&init, "signal", &controller.signal());
     }
     set_text(&init, "method", request.method);
-    for (name, value) in [("credentials", "same-origin"), ("redirect", "manual"), ("cache", "no-store")] {
+    for (name, value) in [("credentials", "same-origin"), ("cache", "no-store")] {
         set_text(&init, name, value);
+    }
+    let redirected_to = request.redirected_to.map(String::from);
+    set_text(&init, "redirect", if redirected_to.is_some() { "follow" } else { "manual" });
+    if redirected_to.is_some() {
+        set_text(&init, "mode", "same-origin");
     }
     if let Some(payload) = request.payload {
         set(&init, "body", &payload.body);
@@ -58,13 +65,13 @@ pub(crate) fn send(
         Err(_) => done(Outcome::NotCalled),
         Ok(promise) => follow(&promise, move |settled| match settled {
             Err(_) => done(Outcome::Failed),
-            Ok(response) => read(response, done),
+            Ok(response) => read(response, redirected_to.as_deref(), done),
         }),
     }
     controller
 }
 
-fn read(response: JsValue, done: impl FnOnce(Outcome) + 'static) {
+fn read(response: JsValue, redirected_to: Option<&str>, done: impl FnOnce(Outcome) + 'static) {
     let kind = match text(&response, "type").as_deref() {
         Some("opaqueredirect") => ResponseKind::OpaqueRedirect,
         _ => ResponseKind::Readable,
@@ -74,7 +81,12 @@ fn read(response: JsValue, done: impl FnOnce(Outcome) + 'static) {
     let header = |name: &str| headers.get(name).ok().flatten();
     let mut answer = Answer {
         status: response.status(),
-        kind: if response.redirected() { ResponseKind::Redirected { confirmed: false } } else { kind },
+        kind: if response.redirected() {
+            let url = text(&response, "url").unwrap_or_default();
+            ResponseKind::Redirected { confirmed: redirected_to.is_some_and(|pattern| confirms(pattern, &url)) }
+        } else {
+            kind
+        },
         content_type: header("Content-Type"),
         key_echo: header("Idempotency-Key"),
         replayed: header("Idempotent-Replayed"),

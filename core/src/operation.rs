@@ -4,6 +4,7 @@ mod address;
 mod checked;
 mod choice;
 mod invalid;
+mod redirect;
 mod sensitive;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use alloc::vec::Vec;
 
 pub use self::choice::{Contract, Effect, Encoding, Method, ObjectKind, Persistence, Reconcile};
 pub use self::invalid::{InvalidOption, OptionRule};
+pub use self::redirect::confirms;
 use crate::budget;
 use crate::fingerprint::RESERVED_PREFIX;
 use crate::time::Millis;
@@ -97,6 +99,8 @@ pub struct OperationInput {
     pub expect: Vec<(String, String)>,
     /// 204 and 205 confirm (R39).
     pub confirm_empty: bool,
+    /// Where a redirect ends that confirms; `*` stands for one segment (R40).
+    pub redirected_to: Option<String>,
     /// No subject travels with the requests (R123).
     pub anonymous: bool,
     /// A foreign server's refusals are final (R24).
@@ -166,6 +170,8 @@ pub struct Operation {
     pub expect: Vec<(String, String)>,
     /// 204 and 205 confirm.
     pub confirm_empty: bool,
+    /// Where a redirect ends that confirms; redirects are followed only with it (R40).
+    pub redirected_to: Option<String>,
     /// No subject travels.
     pub anonymous: bool,
     /// Refusals without a marker are final.
@@ -194,6 +200,9 @@ impl Operation {
         address::check("url", &input.url, base)?;
         if let Some(url) = &input.status_url {
             address::check("status.url", url, base)?;
+        }
+        if let Some(pattern) = &input.redirected_to {
+            address::check("confirm.redirectedTo", pattern, base)?;
         }
         let effect = choice::pick("effect", input.effect.as_deref(), Effect::parse)?;
         let method = method(input.method.as_deref(), effect)?;
@@ -233,6 +242,7 @@ impl Operation {
             result_id: input.result_id,
             expect: input.expect,
             confirm_empty: input.confirm_empty,
+            redirected_to: input.redirected_to,
             anonymous: input.anonymous,
             refusals_final: input.refusals_final,
             echo_none: input.echo_none,

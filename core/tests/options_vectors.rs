@@ -63,6 +63,7 @@ fn input(vector: &Value) -> OperationInput {
         result_id: text(&input["resultId"]),
         expect: expect.filter_map(|(name, pointer)| Some((name.clone(), text(pointer)?))).collect(),
         confirm_empty: input["confirm"]["empty"] == true,
+        redirected_to: input["confirm"]["redirectedTo"].as_str().map(String::from),
         anonymous: input["anonymous"] == true,
         refusals_final: says(&input["refusals"], "final"),
         echo_none: says(&input["echo"], "none"),

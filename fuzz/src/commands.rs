@@ -74,6 +74,9 @@ fn input(options: &Value) -> OperationInput {
         retention: number("retention"),
         result_id: text("resultId"),
         expect,
+        redirected_to: options
+            .get("confirm")
+            .and_then(|confirm| Some(String::from(confirm.get("redirectedTo")?.as_str()?))),
         confirm_empty: options.get("confirm").and_then(|confirm| confirm.get("empty")?.as_bool()).unwrap_or_default(),
         anonymous: flag("anonymous"),
         refusals_final: text("refusals").is_some(),

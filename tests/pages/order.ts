@@ -25,6 +25,8 @@ const options: OperationOptions = {
   ...word("persistence"),
   ...word("encoding"),
   ...(address.has("expect") ? { expect: JSON.parse(address.get("expect") ?? "{}") } : {}),
+  // Any other; `null` leaves one out.
+  ...JSON.parse(address.get("options") ?? "{}", (_, value) => value ?? undefined),
 };
 
 const outcomes: SubmitOutcome[] = [];

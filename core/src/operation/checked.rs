@@ -27,6 +27,7 @@ impl Operation {
         let owned = |name: &str| word(name).map(String::from);
         let flag = |name: &str| options.get(name).and_then(Value::as_bool).unwrap_or_default();
         let status_url = options.get("status").and_then(|status| status.get("url")?.as_str()).map(String::from);
+        let confirm = options.get("confirm");
         let effect = word("effect").and_then(Effect::parse);
         let method = word("method").and_then(Method::parse).unwrap_or(Method::Post);
         let asked = word("reconcile").and_then(Reconcile::parse);
@@ -59,10 +60,8 @@ impl Operation {
                 .unwrap_or(budget::RETENTION),
             result_id: owned("resultId"),
             expect: members(options.get("expect")),
-            confirm_empty: options
-                .get("confirm")
-                .and_then(|confirm| confirm.get("empty")?.as_bool())
-                .unwrap_or_default(),
+            confirm_empty: confirm.and_then(|confirm| confirm.get("empty")?.as_bool()).unwrap_or_default(),
+            redirected_to: confirm.and_then(|confirm| confirm.get("redirectedTo")?.as_str()).map(String::from),
             anonymous: flag("anonymous"),
             refusals_final: word("refusals").is_some(),
             echo_none: word("echo").is_some(),

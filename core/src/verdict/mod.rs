@@ -128,6 +128,7 @@ const fn ambiguous(cause: Cause) -> Verdict {
 fn judge_success(answer: &Answer, operation: &Operation, key: &Key, body: Option<&Value>, now: Wall) -> Verdict {
     let loose = planted::is_on(Bug::UntiedConfirms);
     let tied = operation.echo_none || answer.is_tied_to(key) || loose;
+    let arrived = operation.echo_none && answer.kind == ResponseKind::Redirected { confirmed: true };
     let text = match (answer.status, &answer.body) {
         // No 2xx states a wait that counts (R52): the status route will.
         (202, _) => return Verdict::InProgress { after: None },
@@ -137,6 +138,8 @@ fn judge_success(answer: &Answer, operation: &Operation, key: &Key, body: Option
         (206, _) | (_, Body::Unreadable) => return ambiguous(Cause::Unreadable),
         (204 | 205, _) if operation.confirm_empty => String::new(),
         (204 | 205, _) => return ambiguous(Cause::Untied),
+        // The address is the confirmation; the page behind it is for people (R40).
+        (200, Body::Text(_)) if body.is_none() && arrived => String::new(),
         (_, Body::Text(_)) if body.is_none() && !loose => return ambiguous(Cause::Unreadable),
         (_, Body::Text(text)) => text.clone(),
     };
