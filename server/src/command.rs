@@ -14,6 +14,7 @@ use postonce_core::fingerprint::Target;
 use crate::decide::Deciding;
 use crate::envelope::{Envelope, scope_of, screened, unauthenticated};
 use crate::layer::Endpoint;
+use crate::metrics;
 use crate::operation::{Answer, Command, Wire};
 use crate::payload::{Payload, PayloadError, urlencoded_pairs};
 use crate::reply::Reply;
@@ -82,6 +83,7 @@ pub(crate) async fn command<S: Store>(endpoint: Arc<Endpoint<S>>, request: Reque
     }
     // From here on the client's connection has no say: dropping this future drops only the wait (R107).
     let reply = tokio::spawn(deciding.decide()).await.unwrap_or(Reply::Failed);
+    metrics::command(endpoint.operation.name(), &reply);
     reply.render(&key, origin)
 }
 

@@ -10,6 +10,7 @@ use postonce_core::contract::{
 use postonce_core::key::Key;
 use postonce_core::time::Wall;
 
+use crate::metrics;
 use crate::operation::{Answer, Command, Operation};
 use crate::problem::ProblemReply;
 use crate::reply::Reply;
@@ -92,17 +93,22 @@ impl<S: Store> Deciding<S> {
 
     async fn reserve(&self) -> Result<Turn, StoreError> {
         let object = self.operation.object(&self.command.payload);
+        let expected = self.operation.expected(&self.command.payload).map(|values| values.to_string());
         let reservation = Reservation {
             scope: &self.scope,
             operation: self.operation.name(),
             fingerprint: &self.fingerprint,
             object: object.as_deref(),
+            expected: expected.as_deref(),
             owner: &self.owner,
             lease: self.operation.policy().lease,
             deadline: self.deadline,
         };
         Ok(match self.store.reserve(reservation).await? {
-            Reserved::Won(held) => Turn::Done(self.owner(held).run(Entry::Fresh).await),
+            Reserved::Won(held) => {
+                metrics::reserved(self.operation.name());
+                Turn::Done(self.owner(held).run(Entry::Fresh).await)
+            }
             Reserved::Lost => Turn::Again,
             Reserved::DeadlinePassed { now } => {
                 Turn::Done(Reply::Problem(ProblemReply::at(Problem::DeadlinePassed, now)))

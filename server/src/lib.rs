@@ -13,6 +13,8 @@
 //! | `command`, `status` | the two routes: command; status check and fence |
 //! | `envelope`, `payload` | key, dates and subject; the body and its fingerprint |
 //! | `decide`, `run` | the loop around the core's decision; what the owner of a reserve does |
+//! | [`reconcile`] | what stays open: a look by the operation's method, a queue for a person, recorded decisions |
+//! | [`metrics`] | counters and gauges, without a key, a subject or a field in them |
 //! | `reply`, `problem`, `cors` | what goes back over the wire |
 //! | [`store`] | records: the trait, SQLite and PostgreSQL |
 //! | [`demo`] | a shop with faults on demand, a request log and an effect counter, for tests and the fault lab |
@@ -23,10 +25,12 @@ mod decide;
 pub mod demo;
 mod envelope;
 mod layer;
+pub mod metrics;
 mod once;
 mod operation;
 mod payload;
 mod problem;
+pub mod reconcile;
 mod reply;
 mod rules;
 mod run;

@@ -178,6 +178,10 @@ where
         Operation::<S>::object(&self.rules, payload)
     }
 
+    fn expected(&self, payload: &Payload) -> Option<serde_json::Value> {
+        Operation::<S>::expected(&self.rules, payload)
+    }
+
     fn admit(&self, who: &Authenticated, payload: &Payload) -> Result<(), Answer> {
         Operation::<S>::admit(&self.rules, who, payload)
     }

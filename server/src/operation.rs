@@ -79,10 +79,7 @@ impl Command {
     /// them to the key.
     #[must_use]
     pub fn downstream_key(&self, record: RecordId, purpose: &str) -> String {
-        // With the key in it, a record number that a restored backup hands out again is still another one.
-        let text = format!("postonce downstream\n{}\n{purpose}", record.0);
-        let mac = hmac_sha256::HMAC::mac(text.as_bytes(), self.key.as_str().as_bytes());
-        mac.iter().take(DOWNSTREAM_KEY_BYTES).map(|byte| format!("{byte:02x}")).collect()
+        downstream_key(self.key.as_str(), record, purpose)
     }
 
     /// The request again, with its body and what middleware left with it.
@@ -94,6 +91,14 @@ impl Command {
         *request.extensions_mut() = self.extensions.clone();
         request
     }
+}
+
+/// The downstream key of one record and purpose.
+pub(crate) fn downstream_key(key: &str, record: RecordId, purpose: &str) -> String {
+    // With the key in it, a record number that a restored backup hands out again is still another one.
+    let text = format!("postonce downstream\n{}\n{purpose}", record.0);
+    let mac = hmac_sha256::HMAC::mac(text.as_bytes(), key.as_bytes());
+    mac.iter().take(DOWNSTREAM_KEY_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// An answer of the domain.
@@ -184,6 +189,12 @@ pub trait Operation<S: Store>: Send + Sync + 'static {
 
     /// The object only one live key may hold, if this payload names one (R103).
     fn object(&self, _payload: &Payload) -> Option<String> {
+        None
+    }
+
+    /// What a reconciliation will compare with what it finds: the few values that make the effect recognisable. Kept with
+    /// the record as JSON; a value that must not be kept is left out (R109).
+    fn expected(&self, _payload: &Payload) -> Option<serde_json::Value> {
         None
     }
 

@@ -10,6 +10,7 @@ use crate::payload::Payload;
 use crate::store::{RecordId, Store};
 
 type Object = dyn Fn(&Payload) -> Option<String> + Send + Sync;
+type Expected = dyn Fn(&Payload) -> Option<serde_json::Value> + Send + Sync;
 type Admission = dyn Fn(&Authenticated, &Payload) -> Result<(), Answer> + Send + Sync;
 
 /// Name, numbers and fields of one operation. It runs nothing itself: status check and fence need no more than this,
@@ -22,6 +23,7 @@ pub struct Rules {
     result_id: Arc<str>,
     bare_keys: BareKeys,
     object: Option<Arc<Object>>,
+    expected: Option<Arc<Expected>>,
     admission: Option<Arc<Admission>>,
 }
 
@@ -50,6 +52,7 @@ impl Rules {
             result_id: Arc::from(""),
             bare_keys: BareKeys::Refused,
             object: None,
+            expected: None,
             admission: None,
         }
     }
@@ -84,6 +87,12 @@ impl Rules {
         Self { object: Some(Arc::new(object)), ..self }
     }
 
+    /// With the few values that a reconciliation compares with what it finds; they are kept with the record (R109).
+    #[must_use]
+    pub fn expect(self, values: impl Fn(&Payload) -> Option<serde_json::Value> + Send + Sync + 'static) -> Self {
+        Self { expected: Some(Arc::new(values)), ..self }
+    }
+
     /// With a check of right and payload, asked only where no record exists; its refusal stores nothing (R89, R112).
     #[must_use]
     pub fn admit(self, check: impl Fn(&Authenticated, &Payload) -> Result<(), Answer> + Send + Sync + 'static) -> Self {
@@ -115,6 +124,10 @@ impl<S: Store> Operation<S> for Rules {
 
     fn object(&self, payload: &Payload) -> Option<String> {
         self.object.as_ref().and_then(|object| object(payload))
+    }
+
+    fn expected(&self, payload: &Payload) -> Option<serde_json::Value> {
+        self.expected.as_ref().and_then(|expected| expected(payload))
     }
 
     fn admit(&self, who: &Authenticated, payload: &Payload) -> Result<(), Answer> {

@@ -7,6 +7,7 @@ use postonce_core::contract::{Policy, RecordState, RecoveryClass, Stored, Stored
 use postonce_core::time::Millis;
 use tokio::sync::oneshot;
 
+use crate::metrics;
 use crate::operation::{Answer, Command, EffectError, Operation, Outcome};
 use crate::problem::ProblemReply;
 use crate::reply::Reply;
@@ -74,6 +75,7 @@ impl<S: Store> Owner<S> {
             Ok(tx) => tx,
             Err(_) => return self.give_back(Reply::Problem(ProblemReply::not_started())).await,
         };
+        metrics::effect(self.operation.name());
         let ending = self.effect(tx).await;
         self.answer(ending).await
     }
@@ -219,18 +221,7 @@ impl<S: Store> Owner<S> {
     }
 
     fn stored(&self, answer: &Answer) -> Stored {
-        let body = if answer.body.len() <= STORED_BODY_MAX {
-            StoredBody::Kept(answer.body.to_vec())
-        } else {
-            StoredBody::Unavailable
-        };
-        Stored {
-            status: answer.status,
-            content_type: answer.content_type.clone(),
-            location: answer.location.clone(),
-            result_id: result_id(answer, self.operation.result_id()),
-            body,
-        }
+        stored_answer(answer, self.operation.result_id())
     }
 
     /// Renews the lease until the answer is there. It is told to stop and never aborted: a statement that is cut off
@@ -253,6 +244,22 @@ impl<S: Store> Owner<S> {
             }
         });
         stop
+    }
+}
+
+/// A terminal answer as it is kept for replays; `pointer` leads to the result's id.
+pub(crate) fn stored_answer(answer: &Answer, pointer: &str) -> Stored {
+    let body = if answer.body.len() <= STORED_BODY_MAX {
+        StoredBody::Kept(answer.body.to_vec())
+    } else {
+        StoredBody::Unavailable
+    };
+    Stored {
+        status: answer.status,
+        content_type: answer.content_type.clone(),
+        location: answer.location.clone(),
+        result_id: result_id(answer, pointer),
+        body,
     }
 }
 

@@ -5,8 +5,8 @@ use postonce_core::time::{Millis, Wall};
 use sqlx::{Postgres, Sqlite, Transaction};
 
 use super::{
-    By, Guarded, Held, PostgresStore, Reach, RecordId, Reservation, Reserved, Scope, Seen, SqliteStore, Store,
-    StoreError, Terminal,
+    Backlog, By, Conclusion, Decision, Guarded, Held, Note, OpenRecord, PostgresStore, Reach, RecordId, Reservation,
+    Reserved, Scope, Seen, SqliteStore, Store, StoreError, Terminal,
 };
 
 /// One of the stores.
@@ -122,6 +122,28 @@ impl Store for AnyStore {
 
     async fn raise_floor(&self, at: Wall) -> Result<(), StoreError> {
         on!(self, store => store.raise_floor(at))
+    }
+
+    async fn open_records(&self, operation: &str, limit: u32) -> Result<Vec<OpenRecord>, StoreError> {
+        on!(self, store => store.open_records(operation, limit))
+    }
+
+    async fn conclude(
+        &self,
+        id: RecordId,
+        token: u64,
+        conclusion: &Conclusion,
+        note: &Note,
+    ) -> Result<Guarded, StoreError> {
+        on!(self, store => store.conclude(id, token, conclusion, note))
+    }
+
+    async fn decisions(&self, id: RecordId) -> Result<Vec<Decision>, StoreError> {
+        on!(self, store => store.decisions(id))
+    }
+
+    async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError> {
+        on!(self, store => store.backlog(operation))
     }
 }
 

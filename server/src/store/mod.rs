@@ -10,6 +10,7 @@
 
 mod any;
 mod columns;
+mod open;
 mod postgres;
 mod sqlite;
 
@@ -18,6 +19,7 @@ use postonce_core::contract::{Record, Stored};
 use postonce_core::time::{Millis, Wall};
 
 pub use any::{AnyStore, AnyTx};
+pub use open::{Backlog, Conclusion, Decision, Note, OpenRecord};
 pub use postgres::{Failover, PostgresOptions, PostgresStore};
 pub use sqlite::{SqliteOptions, SqliteStore};
 
@@ -87,6 +89,8 @@ pub struct Reservation<'a> {
     pub fingerprint: &'a str,
     /// The object only one live key may hold, if the operation says so (R103).
     pub object: Option<&'a str>,
+    /// What a reconciliation will compare, as JSON text, if the operation says so (R109).
+    pub expected: Option<&'a str>,
     /// Name of the claiming process, for a person reading the store.
     pub owner: &'a str,
     /// How long the claim lives unless renewed.
@@ -226,4 +230,25 @@ pub trait Store: Send + Sync + 'static {
     /// Says that records of keys first sent before `at` may be lost, as after a failover or a restored backup: without a
     /// record such a key is `uncertain` from now on and never runs (R116). A floor never sinks.
     async fn raise_floor(&self, at: Wall) -> Result<(), StoreError>;
+
+    /// Records of `operation` that need settling: claims whose lease is over and uncertain ones, at most `limit`. Those that
+    /// no person was asked about come first, then the longest untouched.
+    async fn open_records(&self, operation: &str, limit: u32) -> Result<Vec<OpenRecord>, StoreError>;
+
+    /// Concludes an open record and records who did and why, in one transaction. `token` is that of an uncertain record,
+    /// or of a claim that the caller took over; a stale one changes nothing, and so does a second [`Conclusion::Refer`]
+    /// (R109, R110).
+    async fn conclude(
+        &self,
+        id: RecordId,
+        token: u64,
+        conclusion: &Conclusion,
+        note: &Note,
+    ) -> Result<Guarded, StoreError>;
+
+    /// What was decided about a record, oldest first.
+    async fn decisions(&self, id: RecordId) -> Result<Vec<Decision>, StoreError>;
+
+    /// How much of `operation` is open.
+    async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError>;
 }

@@ -2,6 +2,7 @@
 
 mod faults;
 mod readiness;
+mod reconcile;
 mod recovery;
 mod refusals;
 pub(crate) mod shop;

@@ -58,6 +58,7 @@ async fn r108_given_connections_cut_while_claims_are_made_then_no_claim_is_lost_
                 operation: "order.create",
                 fingerprint: "1:x",
                 object: None,
+                expected: None,
                 owner: "me",
                 lease: Millis(60_000),
                 deadline: None,

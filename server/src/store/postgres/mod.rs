@@ -18,7 +18,8 @@ use sqlx::{PgPool, Postgres, Row, Transaction};
 
 use super::columns::{body_column, from_ms, read_columns, to_ms};
 use super::{
-    By, Guarded, Held, Holder, Reach, RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError, Terminal,
+    Backlog, By, Conclusion, Decision, Guarded, Held, Holder, Note, OpenRecord, Reach, RecordId, Reservation, Reserved,
+    Scope, Seen, Store, StoreError, Terminal,
 };
 pub use connect::{Failover, PostgresOptions};
 use failure::{Fate, corrupt, fate, unavailable, unwritten};
@@ -32,6 +33,8 @@ macro_rules! clock {
         "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms OFFSET 0) AS clock"
     };
 }
+
+mod open;
 
 type Statement<'q> = Query<'q, Postgres, PgArguments>;
 
@@ -181,8 +184,8 @@ impl Store for PostgresStore {
             .row(|| {
                 sqlx::query(concat!(
                     "INSERT INTO postonce_records (tenant, subject, key, operation, fingerprint, object, state, owner, \
-                     token, lease_until_ms, first_seen_ms, changed_ms) SELECT $1, $2, $3, $4, $5, $6, 'in_progress', $7, \
-                     $8, clock.ms + $9, clock.ms, clock.ms FROM ",
+                     token, lease_until_ms, first_seen_ms, changed_ms, expected) SELECT $1, $2, $3, $4, $5, $6, 'in_progress', \
+                     $7, $8, clock.ms + $9, clock.ms, clock.ms, $11 FROM ",
                     clock!(),
                     " WHERE $10 IS NULL OR clock.ms <= $10 ON CONFLICT DO NOTHING RETURNING id, first_seen_ms"
                 ))
@@ -196,6 +199,7 @@ impl Store for PostgresStore {
                 .bind(token)
                 .bind(to_ms(reservation.lease.0))
                 .bind(reservation.deadline.map(|deadline| to_ms(deadline.0)))
+                .bind(reservation.expected.map(str::as_bytes))
             })
             .await
             .map_err(|error| unwritten(&error))?;
@@ -368,6 +372,28 @@ impl Store for PostgresStore {
             Guarded::Done => Ok(()),
             Guarded::Stale => Err(StoreError::Corrupt(String::from("the row of postonce_floor is missing"))),
         }
+    }
+
+    async fn open_records(&self, operation: &str, limit: u32) -> Result<Vec<OpenRecord>, StoreError> {
+        self.find_open(operation, limit).await
+    }
+
+    async fn conclude(
+        &self,
+        id: RecordId,
+        token: u64,
+        conclusion: &Conclusion,
+        note: &Note,
+    ) -> Result<Guarded, StoreError> {
+        self.settle_open(id, token, conclusion, note).await
+    }
+
+    async fn decisions(&self, id: RecordId) -> Result<Vec<Decision>, StoreError> {
+        self.read_decisions(id).await
+    }
+
+    async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError> {
+        self.count_open(operation).await
     }
 }
 

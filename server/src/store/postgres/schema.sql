@@ -11,6 +11,8 @@ CREATE TABLE IF NOT EXISTS postonce_records (
     operation      TEXT   NOT NULL COLLATE "C",
     fingerprint    TEXT,
     object         BYTEA,
+    -- What a reconciliation compares, as JSON (R109); only what the operation chose to keep.
+    expected       BYTEA,
     state          TEXT   NOT NULL
                    CHECK (state IN ('in_progress', 'completed', 'rejected', 'uncertain', 'fenced')),
     owner          TEXT,
@@ -29,6 +31,24 @@ CREATE TABLE IF NOT EXISTS postonce_records (
     CHECK (state = 'fenced' OR fingerprint IS NOT NULL),
     UNIQUE (tenant, subject, key)
 );
+
+-- What may need settling is found without reading what is settled.
+CREATE INDEX IF NOT EXISTS postonce_open ON postonce_records (operation, changed_ms)
+    WHERE state IN ('in_progress', 'uncertain');
+
+-- Who settled an open record, or handed it to a person: kept when the record is gone. It names no key, subject or field.
+CREATE TABLE IF NOT EXISTS postonce_decisions (
+    id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    record     BIGINT NOT NULL,
+    operation  TEXT NOT NULL,
+    reference  TEXT,
+    conclusion TEXT NOT NULL CHECK (conclusion IN ('applied', 'refused', 'not_applied', 'referred')),
+    decided_by TEXT NOT NULL,
+    why        TEXT NOT NULL,
+    decided_ms BIGINT NOT NULL
+);
+
+CREATE INDEX IF NOT EXISTS postonce_decisions_of ON postonce_decisions (record, conclusion);
 
 -- A single-use object belongs to the first key that reserved it, until that key is rejected, fenced or released.
 CREATE UNIQUE INDEX IF NOT EXISTS postonce_objects ON postonce_records (tenant, operation, object)

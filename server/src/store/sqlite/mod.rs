@@ -18,7 +18,8 @@ use sqlx::{Row, Sqlite, SqlitePool, Transaction};
 
 use super::columns::{body_column, from_ms, read_columns, to_ms};
 use super::{
-    By, Guarded, Held, Holder, Reach, RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError, Terminal,
+    Backlog, By, Conclusion, Decision, Guarded, Held, Holder, Note, OpenRecord, Reach, RecordId, Reservation, Reserved,
+    Scope, Seen, Store, StoreError, Terminal,
 };
 
 /// How many connections read at the same time.
@@ -32,6 +33,8 @@ macro_rules! now_ms {
         "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)"
     };
 }
+
+mod open;
 
 /// Where the database is and how long it may keep a command waiting.
 #[derive(Clone, Debug)]
@@ -150,8 +153,8 @@ impl Store for SqliteStore {
         let token = next_token(&mut tx).await?;
         let inserted = sqlx::query(concat!(
             "INSERT INTO postonce_records (tenant, subject, key, operation, fingerprint, object, state, owner, token, \
-             lease_until_ms, first_seen_ms, changed_ms) \
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'in_progress', ?7, ?8, now.ms + ?9, now.ms, now.ms FROM (SELECT ",
+             lease_until_ms, first_seen_ms, changed_ms, expected) \
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'in_progress', ?7, ?8, now.ms + ?9, now.ms, now.ms, ?11 FROM (SELECT ",
             now_ms!(),
             " AS ms) AS now WHERE ?10 IS NULL OR now.ms <= ?10 ON CONFLICT DO NOTHING RETURNING id, first_seen_ms"
         ))
@@ -165,6 +168,7 @@ impl Store for SqliteStore {
         .bind(token)
         .bind(to_ms(reservation.lease.0))
         .bind(reservation.deadline.map(|deadline| to_ms(deadline.0)))
+        .bind(reservation.expected.map(str::as_bytes))
         .fetch_optional(&mut *tx)
         .await
         .map_err(|error| unavailable(&error))?;
@@ -220,28 +224,7 @@ impl Store for SqliteStore {
     }
 
     async fn settle(&self, mut tx: Self::Tx, held: &Held, terminal: &Terminal) -> Result<Guarded, StoreError> {
-        let (state, stored) = match terminal {
-            Terminal::Completed(stored) => (StateName::Completed, stored),
-            Terminal::Rejected(stored) => (StateName::Rejected, stored),
-        };
-        let done = sqlx::query(concat!(
-            "UPDATE postonce_records SET state = ?3, status = ?4, content_type = ?5, location = ?6, result_id = ?7, \
-             body = ?8, owner = NULL, lease_until_ms = NULL, changed_ms = ",
-            now_ms!(),
-            " WHERE id = ?1 AND token = ?2 AND state IN ('in_progress', 'uncertain')"
-        ))
-        .bind(held.id.0)
-        .bind(to_ms(held.token))
-        .bind(state.as_str())
-        .bind(i64::from(stored.status))
-        .bind(&stored.content_type)
-        .bind(&stored.location)
-        .bind(&stored.result_id)
-        .bind(body_column(&stored.body))
-        .execute(&mut *tx)
-        .await
-        .map_err(|error| unavailable(&error))?;
-        match guard(done.rows_affected()) {
+        match write_terminal(&mut tx, held.id, held.token, terminal).await? {
             Guarded::Done => commit(tx).await.map(|()| Guarded::Done),
             Guarded::Stale => self.rollback(tx).await.map(|()| Guarded::Stale),
         }
@@ -350,6 +333,59 @@ impl Store for SqliteStore {
         );
         self.guarded(raise.bind(to_ms(at.0))).await.map(drop)
     }
+
+    async fn open_records(&self, operation: &str, limit: u32) -> Result<Vec<OpenRecord>, StoreError> {
+        self.find_open(operation, limit).await
+    }
+
+    async fn conclude(
+        &self,
+        id: RecordId,
+        token: u64,
+        conclusion: &Conclusion,
+        note: &Note,
+    ) -> Result<Guarded, StoreError> {
+        self.settle_open(id, token, conclusion, note).await
+    }
+
+    async fn decisions(&self, id: RecordId) -> Result<Vec<Decision>, StoreError> {
+        self.read_decisions(id).await
+    }
+
+    async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError> {
+        self.count_open(operation).await
+    }
+}
+
+/// Writes the terminal answer into the record while the token is current.
+async fn write_terminal(
+    tx: &mut Transaction<'static, Sqlite>,
+    id: RecordId,
+    token: u64,
+    terminal: &Terminal,
+) -> Result<Guarded, StoreError> {
+    let (state, stored) = match terminal {
+        Terminal::Completed(stored) => (StateName::Completed, stored),
+        Terminal::Rejected(stored) => (StateName::Rejected, stored),
+    };
+    let done = sqlx::query(concat!(
+        "UPDATE postonce_records SET state = ?3, status = ?4, content_type = ?5, location = ?6, result_id = ?7, \
+         body = ?8, owner = NULL, lease_until_ms = NULL, changed_ms = ",
+        now_ms!(),
+        " WHERE id = ?1 AND token = ?2 AND state IN ('in_progress', 'uncertain')"
+    ))
+    .bind(id.0)
+    .bind(to_ms(token))
+    .bind(state.as_str())
+    .bind(i64::from(stored.status))
+    .bind(&stored.content_type)
+    .bind(&stored.location)
+    .bind(&stored.result_id)
+    .bind(body_column(&stored.body))
+    .execute(&mut **tx)
+    .await
+    .map_err(|error| unavailable(&error))?;
+    Ok(guard(done.rows_affected()))
 }
 
 fn first_seen(row: &SqliteRow) -> Result<Wall, StoreError> {
