@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use arguments::{Alone, Arguments, Database, Parent, USAGE};
 use postonce_core::contract::Policy;
-use postonce_server::demo::{self, DemoDatabase, DemoOptions};
+use postonce_server::demo::{self, DemoDatabase, DemoOptions, Exposition};
 use postonce_server::store::Reach;
 use postonce_server::{PostgresOptions, Replicas, SqliteOptions};
 use tokio::io::AsyncWriteExt;
@@ -72,6 +72,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error + S
         origins: arguments.origins,
         controls: arguments.controls,
         policy: Policy { lease: arguments.lease, ..Policy::default() },
+        exposition: Some(Exposition::install()?),
     };
     let served = until_told(options, arguments.parent).await;
     if let Some(folder) = temporary {

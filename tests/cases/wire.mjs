@@ -5,9 +5,15 @@ import { request } from "node:http";
 const SUBJECT = "demo-user";
 const BUDGET_S = 8;
 
-/** A wish as it goes over the wire: one key, one first-sent, one payload. Sending it again sends the same bytes. */
-export function newWish(payload) {
+/**
+ * A wish as it goes over the wire: one key, one first-sent, one payload. Sending it again sends the same bytes. Whoever
+ * is not the demo's own subject is signed in by its cookie.
+ * @param {object} payload
+ * @param {{ subject?: string }} [whose]
+ */
+export function newWish(payload, { subject = SUBJECT } = {}) {
   return {
+    subject,
     key: randomBytes(16).toString("hex"),
     firstSent: Math.floor(Date.now() / 1000),
     body: JSON.stringify(payload),
@@ -41,11 +47,12 @@ export function fence(url, wish) {
   return exchange(`${url}/orders/status`, { method: "DELETE", headers: identity(wish) });
 }
 
-function identity({ key, firstSent }) {
+function identity({ key, firstSent, subject }) {
   return {
+    cookie: `demo_subject=${subject}`,
     "idempotency-key": `"${key}"`,
     "idempotency-first-sent": `@${firstSent}`,
-    "idempotency-subject": `"${SUBJECT}"`,
+    "idempotency-subject": `"${subject}"`,
   };
 }
 

@@ -5,6 +5,7 @@
 //! | `POST /orders`, `GET`/`DELETE /orders/status` | `order.create` |
 //! | `POST /drafts`, `GET`/`DELETE /drafts/status` | `order.draft`, the other button of the same form |
 //! | `GET /orders/{id}` | the page or object a result's `Location` names |
+//! | `GET /metrics` | counters and gauges, in Prometheus' text format |
 //! | `PUT /_demo/faults` | replaces the list of faults (see `faults`) |
 //! | `GET /_demo/log` | every contract request, oldest first |
 //! | `GET /_demo/records` | every record with the states it went through |
@@ -19,6 +20,7 @@
 pub mod broken;
 mod connection;
 mod control;
+mod exposition;
 mod faults;
 mod files;
 mod inject;
@@ -39,6 +41,7 @@ use postonce_core::contract::Policy;
 use tokio::net::TcpListener;
 
 pub use connection::Listening;
+pub use exposition::Exposition;
 
 use crate::cors::Cors;
 use crate::layer::{Contract, Replicas};
@@ -92,6 +95,8 @@ pub struct DemoOptions {
     pub controls: Controls,
     /// Published numbers of both operations.
     pub policy: Policy,
+    /// What `GET /metrics` shows, if anything.
+    pub exposition: Option<Exposition>,
 }
 
 /// What the demo's own routes share.
@@ -157,6 +162,10 @@ fn router(store: &Arc<AnyStore>, contract: &Contract<AnyStore>, options: &DemoOp
         Controls::Off => {}
     }
     app = app.merge(orders::pages(Arc::clone(store)));
+    if let Some(exposition) = &options.exposition {
+        let operations = ROUTES.iter().map(|(_, operation)| String::from(*operation)).collect();
+        app = app.merge(exposition.clone().routes(Arc::clone(store), operations));
+    }
     if let Some(www) = &options.www {
         app = app.merge(files::routes(www.clone()));
     }

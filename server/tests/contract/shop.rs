@@ -173,6 +173,7 @@ pub(crate) async fn start(database: DemoDatabase, policy: Policy) -> Running {
         www: None,
         origins: vec![String::from("https://shop.example")],
         controls: Controls::On,
+        exposition: None,
         policy,
     };
     demo::start(options).await.unwrap()
