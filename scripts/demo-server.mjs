@@ -21,6 +21,9 @@ export async function buildBrokenServer() {
   await run("cargo", args);
 }
 
+/** Where the built server is. */
+export const serverProgram = () => program("postonce-server");
+
 const program = (name) => join(TARGET, "debug", name);
 
 /**

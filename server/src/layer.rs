@@ -146,6 +146,11 @@ impl<S: Store> Contract<S> {
         }
     }
 
+    /// The store and this process's name.
+    pub(crate) fn parts(&self) -> (Arc<S>, Arc<str>) {
+        (Arc::clone(&self.store), Arc::clone(&self.owner))
+    }
+
     pub(crate) fn endpoint(&self, operation: Arc<dyn Operation<S>>) -> Endpoint<S> {
         Endpoint {
             store: Arc::clone(&self.store),

@@ -14,6 +14,7 @@
 //! | `envelope`, `payload` | key, dates and subject; the body and its fingerprint |
 //! | `decide`, `run` | the loop around the core's decision; what the owner of a reserve does |
 //! | [`reconcile`] | what stays open: a look by the operation's method, a queue for a person, recorded decisions |
+//! | [`outbox`] | calls to other services, posted in the effect's transaction and delivered under one downstream key |
 //! | [`metrics`] | counters and gauges, without a key, a subject or a field in them |
 //! | `reply`, `problem`, `cors` | what goes back over the wire |
 //! | [`store`] | records: the trait, SQLite and PostgreSQL |
@@ -28,6 +29,7 @@ mod layer;
 pub mod metrics;
 mod once;
 mod operation;
+pub mod outbox;
 mod payload;
 mod problem;
 pub mod reconcile;

@@ -7,7 +7,7 @@ use metrics::{counter, gauge, histogram};
 use postonce_core::contract::Problem;
 
 use crate::reply::Reply;
-use crate::store::Backlog;
+use crate::store::{Backlog, Closing, Store, StoreError};
 
 /// Commands, by operation and what they came to.
 pub const COMMANDS: &str = "postonce_commands_total";
@@ -27,6 +27,27 @@ pub const RECONCILE: &str = "postonce_reconcile_seconds";
 pub const RECONCILE_FAILURES: &str = "postonce_reconcile_failures_total";
 /// Conclusions, by operation, kind of decider (`reconciler` or `person`) and word.
 pub const DECISIONS: &str = "postonce_decisions_total";
+
+/// Attempts to deliver what effects posted, by purpose and how they ended.
+pub const LETTERS: &str = "postonce_letters_total";
+
+pub(crate) fn letter(purpose: &str, closing: Closing) {
+    let ended = match closing {
+        Closing::Delivered => "delivered",
+        Closing::Refused => "refused",
+        Closing::Again(_) => "again",
+    };
+    counter!(LETTERS, "purpose" => purpose.to_owned(), "ended" => ended).increment(1);
+}
+
+/// Sets the gauges of one operation from the store: for a process without a reconciler.
+///
+/// # Errors
+/// [`StoreError`] when the store is away; the gauges keep their last values.
+pub async fn watch<S: Store>(store: &S, operation: &str) -> Result<(), StoreError> {
+    backlog(operation, &store.backlog(operation).await?);
+    Ok(())
+}
 
 pub(crate) fn command(operation: &str, reply: &Reply) {
     counter!(COMMANDS, "operation" => operation.to_owned(), "outcome" => outcome(reply)).increment(1);
@@ -74,7 +95,14 @@ fn outcome(reply: &Reply) -> &'static str {
             Problem::Expired => "expired",
             Problem::Fenced => "fenced",
             Problem::NotStarted => "not_started",
-            _ => "refused",
+            Problem::TokenRefused
+            | Problem::KeyMissing
+            | Problem::KeyInvalid
+            | Problem::FirstSentMissing
+            | Problem::SubjectMissing
+            | Problem::WrongSubject
+            | Problem::DeadlinePassed
+            | Problem::ClockSkew => "refused",
         },
     }
 }

@@ -23,7 +23,7 @@ use crate::layer::{Contract, Endpoint};
 use crate::operation::{Answer, Authenticate, Authenticated, Command, EffectError, Operation, Outcome, TokenRefused};
 use crate::payload::Payload;
 use crate::rules::Rules;
-use crate::store::{RecordId, Store};
+use crate::store::{RecordId, Store, StoreError};
 
 /// Largest answer of a handler in bytes. A larger one is a failure, and what the handler wrote is undone.
 pub const ANSWER_BODY_MAX: usize = 8 * 1024 * 1024;
@@ -257,6 +257,18 @@ impl<S: Store> Effect<S> {
     pub async fn transaction(&self) -> Option<EffectTx<S>> {
         let slot = Arc::clone(&self.transaction).lock_owned().await;
         OwnedMutexGuard::try_map(slot, Option::as_mut).ok()
+    }
+
+    /// Posts a call to another service in that transaction; a [`Courier`](crate::outbox::Courier) makes it afterwards
+    /// (R108). One for each `purpose`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the handler has ended or the store is away; answer 5xx then, nothing of it will be kept.
+    pub async fn post(&self, purpose: &str, payload: &[u8]) -> Result<(), StoreError> {
+        match self.transaction().await {
+            Some(mut tx) => self.command.post::<S>(&mut tx, self.record, purpose, payload).await,
+            None => Err(StoreError::Unavailable(String::from("the handler has ended"))),
+        }
     }
 }
 

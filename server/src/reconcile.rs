@@ -263,13 +263,9 @@ impl<S: Store> Reconciler<S> {
                     let _ = self.store.renew(&held, Millis(0)).await?;
                     return Ok(None);
                 }
-                Some(_) => {
-                    if self.store.doubt(open.id, token, By::Owner).await? == Guarded::Stale {
-                        return Ok(None);
-                    }
-                }
+                Some(_) if self.store.doubt(open.id, token, By::Owner).await? == Guarded::Stale => return Ok(None),
                 None if open.referred => return Ok(None),
-                None => {}
+                Some(_) | None => {}
             }
         }
         let note = Note { by: format!("{WORKER} {}", self.owner), why };

@@ -9,12 +9,12 @@ const BUDGET_S = 8;
  * A wish as it goes over the wire: one key, one first-sent, one payload. Sending it again sends the same bytes. Whoever
  * is not the demo's own subject is signed in by its cookie.
  * @param {object} payload
- * @param {{ subject?: string }} [whose]
+ * @param {{ subject?: string, key?: string }} [whose]
  */
-export function newWish(payload, { subject = SUBJECT } = {}) {
+export function newWish(payload, { subject = SUBJECT, key = randomBytes(16).toString("hex") } = {}) {
   return {
     subject,
-    key: randomBytes(16).toString("hex"),
+    key,
     firstSent: Math.floor(Date.now() / 1000),
     body: JSON.stringify(payload),
   };
@@ -24,17 +24,17 @@ export function newWish(payload, { subject = SUBJECT } = {}) {
  * Sends one attempt and never fails: a connection that ends without an answer is `{ status: null }`. With
  * `leaveAfterMs` the client closes its connection so long after the last byte of the request was handed over.
  * @param {string} url of the server
- * @param {{ attempt?: number, leaveAfterMs?: number }} [options]
+ * @param {{ attempt?: number, leaveAfterMs?: number, path?: string, type?: string }} [options]
  */
-export function post(url, wish, { attempt = 1, leaveAfterMs } = {}) {
+export function post(url, wish, { attempt = 1, leaveAfterMs, path = "/orders", type = "application/json" } = {}) {
   const deadline = wish.firstSent + BUDGET_S;
   const headers = {
     ...identity(wish),
-    "content-type": "application/json",
+    "content-type": type,
     "idempotency-deadline": `@${deadline}`,
     "x-client-attempt": String(attempt),
   };
-  return exchange(`${url}/orders`, { method: "POST", headers, body: wish.body, leaveAfterMs });
+  return exchange(`${url}${path}`, { method: "POST", headers, body: wish.body, leaveAfterMs });
 }
 
 /** Asks what became of it. */
@@ -47,9 +47,9 @@ export function fence(url, wish) {
   return exchange(`${url}/orders/status`, { method: "DELETE", headers: identity(wish) });
 }
 
-function identity({ key, firstSent, subject }) {
+function identity({ key, firstSent, subject, cookie }) {
   return {
-    cookie: `demo_subject=${subject}`,
+    cookie: cookie ?? `demo_subject=${subject}`,
     "idempotency-key": `"${key}"`,
     "idempotency-first-sent": `@${firstSent}`,
     "idempotency-subject": `"${subject}"`,

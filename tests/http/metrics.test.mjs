@@ -21,7 +21,7 @@ const scrape = async () => {
 };
 
 /** The value of one series, 0 where it never counted. */
-function valueOf(text, name, labels) {
+function seriesIn(text, name, labels) {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   const line = text
     .split("\n")
@@ -30,7 +30,7 @@ function valueOf(text, name, labels) {
 }
 
 const outcomes = (text) => (outcome) =>
-  valueOf(text, "postonce_commands_total", { operation: "order.create", outcome });
+  seriesIn(text, "postonce_commands_total", { operation: "order.create", outcome });
 
 test("r118_given_first_replay_and_other_parameters_then_each_is_counted_by_what_it_came_to", async () => {
   const before = outcomes(await scrape());
@@ -46,7 +46,7 @@ test("r118_given_first_replay_and_other_parameters_then_each_is_counted_by_what_
   const after = outcomes(text);
   const grown = ["first", "replay", "key_reused", "fenced"].map((outcome) => after(outcome) - before(outcome));
   assert.deepEqual(grown, [1, 1, 1, 1]);
-  const made = (name) => valueOf(text, name, { operation: "order.create" });
+  const made = (name) => seriesIn(text, name, { operation: "order.create" });
   assert.deepEqual([made("postonce_effects_total"), made("postonce_records_total")], [1, 1], "one effect per record");
   assert.equal(await server.effects(), 1);
   for (const secret of [SUBJECT, SKU, wish.key, voided.key, "quantity"]) {
@@ -57,7 +57,7 @@ test("r118_given_first_replay_and_other_parameters_then_each_is_counted_by_what_
 test("r118_given_a_claim_that_hangs_then_the_gauges_show_it_and_its_age_and_fall_when_it_ends", async () => {
   await server.plan([{ match: { operation: "order.create" }, fault: "delay-effect", ms: 1_500 }]);
   const running = post(server.url, newWish({ sku: SKU, quantity: "2" }));
-  const gauge = async (name) => valueOf(await scrape(), name, { operation: "order.create" });
+  const gauge = async (name) => seriesIn(await scrape(), name, { operation: "order.create" });
   for (const end = Date.now() + 3_000; (await gauge("postonce_in_progress")) !== 1; ) {
     assert.ok(Date.now() < end, "the claim is seen");
   }

@@ -10,7 +10,7 @@ use axum::routing::get;
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 
 use crate::metrics;
-use crate::store::{AnyStore, Store};
+use crate::store::AnyStore;
 
 /// The text format's own media type.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4";
@@ -51,9 +51,8 @@ impl Exposition {
     /// The gauges are read from the store at each scrape, so that every process tells the same.
     async fn render(&self, store: &AnyStore, operations: &[String]) -> Response {
         for operation in operations {
-            match store.backlog(operation).await {
-                Ok(backlog) => metrics::backlog(operation, &backlog),
-                Err(_) => return (StatusCode::SERVICE_UNAVAILABLE, "the store is away\n").into_response(),
+            if metrics::watch(store, operation).await.is_err() {
+                return (StatusCode::SERVICE_UNAVAILABLE, "the store is away\n").into_response();
             }
         }
         ([(CONTENT_TYPE, TEXT_FORMAT)], self.0.render()).into_response()

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `POST /orders`, `GET`/`DELETE /orders/status` | `order.create` |
 //! | `POST /drafts`, `GET`/`DELETE /drafts/status` | `order.draft`, the other button of the same form |
+//! | `POST /carts/{cart}/attach` and its status | `cart.attach`: files and fields beside a cart |
 //! | `GET /orders/{id}` | the page or object a result's `Location` names |
 //! | `GET /metrics` | counters and gauges, in Prometheus' text format |
 //! | `PUT /_demo/faults` | replaces the list of faults (see `faults`) |
@@ -14,7 +15,7 @@
 //! | `POST /_demo/reset` | forgets orders, records, log and faults |
 //!
 //! The `/_demo` routes, the faults and the log exist only with [`Controls::On`]. Who asks is told by the cookie
-//! `demo_subject` (`demo-user` without one, `signed-out` for nobody): no authentication at all, so never outside a demo.
+//! `demo_subject` (`demo-user` without one, `signed-out` for nobody), a guest by `demo_visitor`: no authentication at all, so never outside a demo.
 
 #[cfg(feature = "broken")]
 pub mod broken;
@@ -45,14 +46,19 @@ pub use exposition::Exposition;
 
 use crate::cors::Cors;
 use crate::layer::{Contract, Replicas};
-use crate::operation::Authenticated;
+use crate::operation::{Authenticate, Authenticated};
 use crate::store::{AnyStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use crate::visitor::Visitors;
 use faults::Faults;
 use log::Log;
 use orders::{Kind, Shop};
 
 /// Path and operation of each command.
 const ROUTES: [(&str, &str); 2] = [("/orders", "order.create"), ("/drafts", "order.draft")];
+/// Path and operation of what is attached to a cart: the path's own value counts (F54).
+const ATTACH: (&str, &str) = ("/carts/{cart}/attach", "cart.attach");
+/// The cookie of a guest: whoever holds its secret is one visitor.
+const VISITOR_COOKIE: &str = "demo_visitor";
 /// What the cookie's absence means.
 const SUBJECT_DEFAULT: &str = "demo-user";
 /// The cookie value of somebody who is not signed in.
@@ -152,7 +158,8 @@ fn router(store: &Arc<AnyStore>, contract: &Contract<AnyStore>, options: &DemoOp
     let shop = |name, kind| Arc::new(Shop::new(name, kind, options.policy.clone()));
     let mut app = Router::new()
         .merge(contract.routes(orders, shop(create, Kind::Order)))
-        .merge(contract.routes(drafts, shop(draft, Kind::Draft)));
+        .merge(contract.routes(drafts, shop(draft, Kind::Draft)))
+        .merge(contract.routes(ATTACH.0, shop(ATTACH.1, Kind::Attachment)));
     let demo = Arc::new(Demo { faults: Faults::default(), log: Arc::default(), store: Arc::clone(store) });
     match options.controls {
         Controls::On => {
@@ -182,10 +189,12 @@ fn router(store: &Arc<AnyStore>, contract: &Contract<AnyStore>, options: &DemoOp
 /// Takes the cookie's word for who is asking.
 fn subject_of(parts: &Parts) -> Option<Authenticated> {
     let cookies = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let named = cookies
-        .flat_map(|line| line.split(';'))
-        .find_map(|cookie| cookie.trim().strip_prefix("demo_subject="))
-        .unwrap_or(SUBJECT_DEFAULT);
+    let named = cookies.flat_map(|line| line.split(';')).find_map(|cookie| cookie.trim().strip_prefix("demo_subject="));
+    let visitors = Visitors { tenant: String::from("demo"), cookie: String::from(VISITOR_COOKIE) };
+    if let (None, Some(guest)) = (named, visitors.authenticate(parts)) {
+        return Some(guest);
+    }
+    let named = named.unwrap_or(SUBJECT_DEFAULT);
     (named != SIGNED_OUT && !named.is_empty()).then(|| Authenticated {
         tenant: String::from("demo"),
         subject: named.to_owned(),

@@ -43,6 +43,8 @@ const QUANTITY_MAX: i64 = 99;
 pub(crate) enum Kind {
     Order,
     Draft,
+    /// A file or a note beside a cart that the path names.
+    Attachment,
 }
 
 impl Kind {
@@ -50,6 +52,7 @@ impl Kind {
         match self {
             Self::Order => "ord",
             Self::Draft => "drf",
+            Self::Attachment => "att",
         }
     }
 }
@@ -89,7 +92,7 @@ impl Operation<AnyStore> for Shop {
 
     fn accepts_bare_keys(&self) -> bool {
         match self.kind {
-            Kind::Order => false,
+            Kind::Order | Kind::Attachment => false,
             Kind::Draft => true,
         }
     }
@@ -99,7 +102,11 @@ impl Operation<AnyStore> for Shop {
     }
 
     fn admit(&self, _who: &Authenticated, payload: &Payload) -> Result<(), Answer> {
-        for field in ["sku", "quantity"] {
+        let required: &[&str] = match self.kind {
+            Kind::Order | Kind::Draft => &["sku", "quantity"],
+            Kind::Attachment => &[],
+        };
+        for field in required {
             if payload.text(field).is_none_or(str::is_empty) {
                 let title = format!("{field} is missing");
                 return Err(Answer::problem(422, "urn:shop:field-missing", &title));
@@ -120,7 +127,11 @@ impl Operation<AnyStore> for Shop {
 
     async fn execute(&self, tx: &mut AnyTx, _record: RecordId, command: &Command) -> Result<Outcome, EffectError> {
         let sku = command.payload.text("sku").unwrap_or_default();
-        let quantity = command.payload.text("quantity").and_then(|text| text.trim().parse::<i64>().ok());
+        let quantity = match self.kind {
+            Kind::Order | Kind::Draft => command.payload.text("quantity"),
+            Kind::Attachment => Some("1"),
+        };
+        let quantity = quantity.and_then(|text| text.trim().parse::<i64>().ok());
         let Some(quantity) = quantity.filter(|quantity| (1..=QUANTITY_MAX).contains(quantity)) else {
             return Ok(refusal(422, "quantity", "The quantity must be between 1 and 99"));
         };

@@ -11,7 +11,8 @@ const SCHEMA_POSTGRES: &str = include_str!("tables/postgres.sql");
 /// Replicas that start together must not make the tables twice. Any number will do that no other schema uses.
 const LOCK_POSTGRES: &str = "SELECT pg_advisory_xact_lock(7011387404881094501);";
 /// Triggers log the records' deletion, so their history goes last.
-const RESET: &str = "DELETE FROM demo_orders; DELETE FROM postonce_records; DELETE FROM demo_history;";
+const RESET: &str = "DELETE FROM demo_orders; DELETE FROM postonce_records; DELETE FROM demo_history; \
+                     DELETE FROM postonce_decisions; DELETE FROM postonce_outbox;";
 
 /// An order about to be placed.
 pub(super) struct NewOrder<'a> {

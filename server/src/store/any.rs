@@ -5,8 +5,8 @@ use postonce_core::time::{Millis, Wall};
 use sqlx::{Postgres, Sqlite, Transaction};
 
 use super::{
-    Backlog, By, Conclusion, Decision, Guarded, Held, Note, OpenRecord, PostgresStore, Reach, RecordId, Reservation,
-    Reserved, Scope, Seen, SqliteStore, Store, StoreError, Terminal,
+    Backlog, By, Closing, Conclusion, Decision, Guarded, Held, Letter, NewLetter, Note, OpenRecord, PostgresStore,
+    Reach, RecordId, Reservation, Reserved, Scope, Seen, SqliteStore, Store, StoreError, Terminal,
 };
 
 /// One of the stores.
@@ -140,6 +140,21 @@ impl Store for AnyStore {
 
     async fn decisions(&self, id: RecordId) -> Result<Vec<Decision>, StoreError> {
         on!(self, store => store.decisions(id))
+    }
+
+    async fn post(tx: &mut AnyTx, letter: &NewLetter<'_>) -> Result<(), StoreError> {
+        match tx {
+            AnyTx::Sqlite(tx) => SqliteStore::post(tx, letter).await,
+            AnyTx::Postgres(tx) => PostgresStore::post(tx, letter).await,
+        }
+    }
+
+    async fn claim_letters(&self, limit: u32, lease: Millis) -> Result<Vec<Letter>, StoreError> {
+        on!(self, store => store.claim_letters(limit, lease))
+    }
+
+    async fn close_letter(&self, letter: &Letter, closing: Closing, note: &Note) -> Result<Guarded, StoreError> {
+        on!(self, store => store.close_letter(letter, closing, note))
     }
 
     async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError> {

@@ -11,6 +11,7 @@
 mod any;
 mod columns;
 mod open;
+mod outbox;
 mod postgres;
 mod sqlite;
 
@@ -20,6 +21,7 @@ use postonce_core::time::{Millis, Wall};
 
 pub use any::{AnyStore, AnyTx};
 pub use open::{Backlog, Conclusion, Decision, Note, OpenRecord};
+pub use outbox::{Closing, Letter, NewLetter};
 pub use postgres::{Failover, PostgresOptions, PostgresStore};
 pub use sqlite::{SqliteOptions, SqliteStore};
 
@@ -251,4 +253,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// How much of `operation` is open.
     async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError>;
+
+    /// Posts a call inside the effect's transaction; a second one under the same key changes nothing.
+    async fn post(tx: &mut Self::Tx, letter: &NewLetter<'_>) -> Result<(), StoreError>;
+
+    /// Claims at most `limit` calls that are due, the longest due first. Nobody else is given them before `lease` is over.
+    async fn claim_letters(&self, limit: u32, lease: Millis) -> Result<Vec<Letter>, StoreError>;
+
+    /// Notes how the attempt ended; `Stale` when the claim was over and somebody else's by then. A refusal is recorded
+    /// among the decisions of its record as `referred`, by `note`.
+    async fn close_letter(&self, letter: &Letter, closing: Closing, note: &Note) -> Result<Guarded, StoreError>;
 }

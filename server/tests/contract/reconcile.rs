@@ -40,6 +40,14 @@ struct Desk {
     method: Method,
 }
 
+/// The database's records, without a shop.
+pub(super) async fn open(database: &Database) -> Arc<AnyStore> {
+    Arc::new(match database.options() {
+        DemoDatabase::Sqlite(options) => AnyStore::Sqlite(SqliteStore::open(&options).await.unwrap()),
+        DemoDatabase::Postgres(options) => AnyStore::Postgres(PostgresStore::open(&options).await.unwrap()),
+    })
+}
+
 fn paid() -> Finding {
     let answer = Answer::json(201, &json!({ "id": "pay_1" }));
     Finding::Applied { answer, values: json!({ "amount": 100, "currency": "EUR" }) }
@@ -48,10 +56,7 @@ fn paid() -> Finding {
 impl Desk {
     async fn new(recovery: RecoveryClass, finding: Finding) -> Self {
         let database = Database::new(&unique_name()).await;
-        let store = Arc::new(match database.options() {
-            DemoDatabase::Sqlite(options) => AnyStore::Sqlite(SqliteStore::open(&options).await.unwrap()),
-            DemoDatabase::Postgres(options) => AnyStore::Postgres(PostgresStore::open(&options).await.unwrap()),
-        });
+        let store = open(&database).await;
         let contract = Contract::new(Arc::clone(&store), |_: &_| None::<Authenticated>, "desk", Replicas::OneMachine);
         let rules = Rules::new("pay").policy(Policy { recovery, lease: LEASE, ..Policy::default() }).result_id("/id");
         let method = Method { finding: Arc::new(Mutex::new(finding)), asked: Arc::default() };
@@ -87,7 +92,9 @@ impl Desk {
         };
         match self.store.reserve(reservation).await.unwrap() {
             Reserved::Won(held) => held,
-            other => panic!("{other:?}"),
+            other @ (Reserved::Lost | Reserved::DeadlinePassed { .. } | Reserved::ObjectTaken(_)) => {
+                panic!("{other:?}")
+            }
         }
     }
 

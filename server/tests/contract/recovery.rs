@@ -373,3 +373,33 @@ async fn r103_given_many_claims_at_once_then_one_wins_and_every_token_is_new() {
     let Reserved::Won(second) = claim(&shop, 1, LEASE, None).await else { panic!("not free") };
     assert!(second.token > first.token && second.id > first.id, "{first:?} {second:?}");
 }
+
+/// A settled record as an older version of the server would have left it.
+#[tokio::test]
+async fn f54_e_given_a_record_with_an_older_fingerprint_then_refused_and_never_replayed_on_a_weaker_match() {
+    let shop = Shop::open().await;
+    let payload = order("A1", "2");
+    let current = fingerprint(1).await;
+    let digest = current.split_once(':').unwrap().1.to_owned();
+    for older in [format!("0:{digest}"), digest.clone(), String::from("0:"), format!("2:{digest}")] {
+        let reservation = Reservation {
+            scope: &scope(1),
+            operation: "order.create",
+            fingerprint: &older,
+            object: None,
+            expected: None,
+            owner: "older",
+            lease: Millis(60_000),
+            deadline: None,
+        };
+        let store = shop.running.store();
+        let Reserved::Won(held) = store.reserve(reservation).await.unwrap() else { panic!("{older}: not reserved") };
+        let tx = store.begin().await.unwrap();
+        assert_eq!(store.settle(tx, &held, &Terminal::Completed(stored())).await.unwrap(), Guarded::Done);
+        let told = shop.told(&Ask::order(&key(1), &payload)).await;
+        assert_eq!((told.status, told.problem().as_deref()), (422, Some("key-reused")), "{older}");
+        assert!(told.header("idempotent-replayed").is_none(), "{older}");
+        assert_eq!(shop.effects().await, 0, "{older}");
+        shop.told(&Ask::new("POST", "/_demo/reset")).await;
+    }
+}

@@ -13,7 +13,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use postonce_core::contract::{Policy, RecoveryClass};
-use postonce_server::store::Reach;
+use postonce_server::outbox::{Deliver, Delivery, Round};
+use postonce_server::store::{Letter, Reach};
 use postonce_server::{
     Answer, Authenticated, Contract, Effect, EffectError, Replicas, Rules, SqliteOptions, SqliteStore, StoreTooNear,
     TokenRefused,
@@ -80,6 +81,14 @@ async fn handler(Path(what): Path<String>, effect: Effect<SqliteStore>, body: St
         "made" => {
             let headers = [(SET_COOKIE, "secret=1"), (LOCATION, "/made/1"), (CONTENT_TYPE, "text/x-made")];
             (StatusCode::CREATED, headers, format!("made {}", effect.record().0)).into_response()
+        }
+        "posts" => {
+            effect.post("mail", b"thanks").await.unwrap();
+            (StatusCode::CREATED, "posted").into_response()
+        }
+        "posts-and-breaks" => {
+            effect.post("mail", b"thanks").await.unwrap();
+            (StatusCode::BAD_GATEWAY, "broken").into_response()
         }
         "refused" => (StatusCode::CONFLICT, "sold out").into_response(),
         "broken" => (StatusCode::BAD_GATEWAY, "broken").into_response(),
@@ -372,4 +381,33 @@ async fn f48_given_the_example_then_two_guests_with_one_key_have_two_orders_and_
         told.push(first.body);
     }
     assert_ne!(told[0], told[1]);
+}
+
+struct Mailbox(Arc<std::sync::Mutex<Vec<Letter>>>);
+
+#[async_trait::async_trait]
+impl Deliver for Mailbox {
+    async fn deliver(&self, letter: &Letter) -> Delivery {
+        self.0.lock().unwrap().push(letter.clone());
+        Delivery::Delivered
+    }
+}
+
+#[tokio::test]
+async fn r108_given_a_handler_that_posts_then_its_letter_leaves_with_its_answer_and_never_without() {
+    let home = Home::new();
+    let store = home.store().await;
+    let app = service(&store, &Rules::new("thing.make"));
+    let told = Arc::default();
+    let courier = contract(&store).courier(Mailbox(Arc::clone(&told)), postonce_core::time::Millis(5_000));
+    assert_eq!(post_to(&app, "posts-and-breaks", 1).await.status, 500);
+    assert_eq!(courier.pass().await.unwrap(), Round::default());
+    for _ in 0..2 {
+        assert_eq!(post_to(&app, "posts", 2).await.status, 201);
+    }
+    assert_eq!(courier.pass().await.unwrap(), Round { delivered: 1, ..Round::default() });
+    let letters = told.lock().unwrap().clone();
+    let [letter] = &letters[..] else { panic!("one letter: {letters:?}") };
+    assert_eq!((letter.purpose.as_str(), letter.payload.as_slice()), ("mail", b"thanks".as_slice()));
+    assert!(letter.key.len() == 32 && letter.key != key(2), "R108: derived, not the client's own");
 }

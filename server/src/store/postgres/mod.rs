@@ -18,8 +18,8 @@ use sqlx::{PgPool, Postgres, Row, Transaction};
 
 use super::columns::{body_column, from_ms, read_columns, to_ms};
 use super::{
-    Backlog, By, Conclusion, Decision, Guarded, Held, Holder, Note, OpenRecord, Reach, RecordId, Reservation, Reserved,
-    Scope, Seen, Store, StoreError, Terminal,
+    Backlog, By, Closing, Conclusion, Decision, Guarded, Held, Holder, Letter, NewLetter, Note, OpenRecord, Reach,
+    RecordId, Reservation, Reserved, Scope, Seen, Store, StoreError, Terminal,
 };
 pub use connect::{Failover, PostgresOptions};
 use failure::{Fate, corrupt, fate, unavailable, unwritten};
@@ -35,6 +35,7 @@ macro_rules! clock {
 }
 
 mod open;
+mod outbox;
 
 type Statement<'q> = Query<'q, Postgres, PgArguments>;
 
@@ -394,6 +395,18 @@ impl Store for PostgresStore {
 
     async fn backlog(&self, operation: &str) -> Result<Backlog, StoreError> {
         self.count_open(operation).await
+    }
+
+    async fn post(tx: &mut Self::Tx, letter: &NewLetter<'_>) -> Result<(), StoreError> {
+        outbox::post(tx, letter).await
+    }
+
+    async fn claim_letters(&self, limit: u32, lease: Millis) -> Result<Vec<Letter>, StoreError> {
+        self.claim_due(limit, lease).await
+    }
+
+    async fn close_letter(&self, letter: &Letter, closing: Closing, note: &Note) -> Result<Guarded, StoreError> {
+        self.close_claimed(letter, closing, note).await
     }
 }
 

@@ -61,3 +61,20 @@ CREATE TABLE IF NOT EXISTS postonce_floor (
     timeline TEXT   NOT NULL,
     floor_ms BIGINT
 );
+
+-- Calls to other services that committed together with an effect (R108). The key is the downstream service's; it never
+-- changes, so that a call that was made and not noted is made again as the same one.
+CREATE TABLE IF NOT EXISTS postonce_outbox (
+    id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    record     BIGINT NOT NULL,
+    purpose    TEXT NOT NULL,
+    key        TEXT NOT NULL UNIQUE,
+    payload    BYTEA NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('waiting', 'delivered', 'refused')),
+    attempts   BIGINT NOT NULL,
+    token      BIGINT NOT NULL,
+    due_ms     BIGINT NOT NULL,
+    posted_ms  BIGINT NOT NULL
+);
+
+CREATE INDEX IF NOT EXISTS postonce_outbox_due ON postonce_outbox (due_ms) WHERE state = 'waiting';

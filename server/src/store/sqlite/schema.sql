@@ -64,3 +64,20 @@ CREATE TABLE IF NOT EXISTS postonce_floor (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
     floor_ms INTEGER NOT NULL
 ) STRICT;
+
+-- Calls to other services that committed together with an effect (R108). The key is the downstream service's; it never
+-- changes, so that a call that was made and not noted is made again as the same one.
+CREATE TABLE IF NOT EXISTS postonce_outbox (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    record     INTEGER NOT NULL,
+    purpose    TEXT NOT NULL,
+    key        TEXT NOT NULL UNIQUE,
+    payload    BLOB NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('waiting', 'delivered', 'refused')),
+    attempts   INTEGER NOT NULL,
+    token      INTEGER NOT NULL,
+    due_ms     INTEGER NOT NULL,
+    posted_ms  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX IF NOT EXISTS postonce_outbox_due ON postonce_outbox (due_ms) WHERE state = 'waiting';
