@@ -16,8 +16,8 @@ use postonce_core::contract::{Policy, RecoveryClass};
 use postonce_server::outbox::{Deliver, Delivery, Round};
 use postonce_server::store::{Letter, Reach};
 use postonce_server::{
-    Answer, Authenticated, Contract, Effect, EffectError, Replicas, Rules, SqliteOptions, SqliteStore, StoreTooNear,
-    TokenRefused,
+    Answer, Authenticated, Contract, Effect, EffectError, Replicas, Rules, SqliteOptions, SqliteStore, Store,
+    StoreTooNear, TokenRefused,
 };
 use tokio::sync::Notify;
 use tower_service::Service;
@@ -410,4 +410,22 @@ async fn r108_given_a_handler_that_posts_then_its_letter_leaves_with_its_answer_
     let [letter] = &letters[..] else { panic!("one letter: {letters:?}") };
     assert_eq!((letter.purpose.as_str(), letter.payload.as_slice()), ("mail", b"thanks".as_slice()));
     assert!(letter.key.len() == 32 && letter.key != key(2), "R108: derived, not the client's own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r114_given_tasks_of_the_application_that_are_cut_off_as_they_begin_then_the_store_still_serves() {
+    let home = Home::new();
+    let store = home.store().await;
+    for n in 0_u64..4_000 {
+        let own = Arc::clone(&store);
+        let task = tokio::spawn(async move {
+            let mut tx = own.begin().await.unwrap();
+            sqlx::query("INSERT INTO effects (what) VALUES ('cut')").execute(&mut *tx).await.unwrap();
+        });
+        tokio::time::sleep(Duration::from_micros(n % 400)).await;
+        task.abort();
+    }
+    let app = service(&store, &Rules::new("thing.make"));
+    assert_eq!(post_to(&app, "made", 1).await.status, 201);
+    assert_eq!(effects(&store).await, 1, "and of what was cut off nothing stands");
 }

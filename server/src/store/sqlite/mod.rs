@@ -14,7 +14,7 @@ use sqlx::query::Query;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{Row, Sqlite, SqlitePool, Transaction};
+use sqlx::{Database, Row, Sqlite, SqlitePool, Transaction, TransactionManager};
 
 use super::columns::{body_column, from_ms, read_columns, to_ms};
 use super::{
@@ -86,6 +86,12 @@ impl SqliteStore {
                 .idle_timeout(None)
                 .max_lifetime(None)
                 .acquire_timeout(options.busy_timeout)
+                // An application's own task that is cut off while it begins can leave its transaction open behind it, and
+                // the one writer would refuse every later one: such a connection is closed, which rolls it back.
+                .before_acquire(|connection, _| {
+                    let depth = <Sqlite as Database>::TransactionManager::get_transaction_depth(connection);
+                    Box::pin(std::future::ready(Ok(depth == 0)))
+                })
         };
         let writer = pool(1).connect_with(connect.clone()).await.map_err(|error| unavailable(&error))?;
         sqlx::raw_sql(SCHEMA).execute(&writer).await.map_err(|error| unavailable(&error))?;

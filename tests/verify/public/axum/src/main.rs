@@ -19,7 +19,7 @@ use tower_cookies::CookieManagerLayer;
 /// As long as a row in a near database takes.
 const ROW: Duration = Duration::from_millis(20);
 const SLOW: Duration = Duration::from_millis(600);
-const DAY_SECONDS: u64 = 86_400;
+const DAY_SECONDS: i64 = 86_400;
 
 type Count = Arc<AtomicU64>;
 type Answer = (StatusCode, Json<Value>);
@@ -65,8 +65,8 @@ async fn sign_in(session: Session<MokaStore>) -> StatusCode {
 async fn main() -> std::io::Result<()> {
     let options = IdempotentOptions::default()
         .use_idempotency_key_header(Some("Idempotency-Key"), true)
-        .expire_after(86_400);
-    let cookie = CookieOptions::build().name("session").max_age(DAY_SECONDS).path("/");
+        .expire_after(DAY_SECONDS);
+    let cookie = CookieOptions::build().name("session").max_age(86_400).path("/");
     let app = Router::new()
         .route("/orders", post(orders))
         .route("/drafts", post(drafts))
