@@ -18,7 +18,9 @@ export interface Offer {
 /** Where a resend finds the wish that this document did not send itself: a bound form. */
 export interface Source {
   readonly form: HTMLFormElement;
-  offer(): Promise<Offer>;
+  offer(volatile?: Readonly<Record<string, string>>): Promise<Offer>;
+  /** Something changed. */
+  told(): void;
 }
 
 /** What the module writes: members that are absent there are `null` here. */
@@ -94,6 +96,7 @@ export class Controller {
     this.#tellRecordRead = resolve;
   });
   readonly options: OperationOptions;
+  readonly subject: string;
   readonly #listeners = new Set<(snapshot: Snapshot) => void>();
   /** For each submit that waits for its answer, everybody who is to hear it. */
   readonly #waiting: Settle<SubmitOutcome>[][] = [];
@@ -104,6 +107,7 @@ export class Controller {
 
   constructor(options: OperationOptions, subject: string, object: string) {
     this.options = options;
+    this.subject = subject;
     this.ready = loadModule().then(async (module) => {
       const whole = Object.fromEntries(
         Object.entries(options).map(([name, value]) => [name, typeof value === "number" ? Math.floor(value) : value]),
@@ -174,6 +178,7 @@ export class Controller {
     this.#tellRecordRead();
     this.snapshot = readSnapshot(text);
     this.source?.form.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
+    this.source?.told();
     for (const listener of [...this.#listeners]) {
       try {
         listener(this.snapshot);

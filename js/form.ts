@@ -1,5 +1,8 @@
 /** A bound form: which submits are ours, when a snapshot is taken, and when a repeat joins without one (R94 to R101). */
 import { type Controller, type Offer, RUNNING, type Source } from "./controller.js";
+import type { Early } from "./early.js";
+import { MisuseError } from "./errors.js";
+import { digested, filesOf } from "./files.js";
 import { SlotIntent } from "./intent.js";
 import type { FormIntent, SubmitOutcome } from "./types.js";
 
@@ -11,6 +14,9 @@ const IDLE_RESERVE_MS = 200;
 const RESERVED = "_idempotency_";
 
 const SUBMIT_BUTTONS = "button:not([type=button],[type=reset]),input[type=submit],input[type=image]";
+
+/** The script that held submits before the module was there, where the page has it. */
+const early = (): Early | undefined => (globalThis as { postonceEarly?: Early }).postonceEarly;
 
 /** Every binding of a form: two of its buttons may mean two operations (R98). */
 const bindings = new WeakMap<HTMLFormElement, BoundForm[]>();
@@ -67,6 +73,10 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   /** A submit was made and is not with the module yet. */
   #held = false;
   #touched = false;
+  /** Why the module is not there. */
+  #failed: unknown;
+  /** The key that stands in the form's hidden field. */
+  #written: string | undefined;
 
   constructor(form: HTMLFormElement, controller: Controller) {
     super(controller);
@@ -96,19 +106,29 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
       if ((event as PageTransitionEvent).persisted && !RUNNING.has(this.snapshot.state)) this.#unlock();
     });
     controller.ready.then(
-      () => {
+      (slot) => {
         if (this.#off.signal.aborted) return;
         // Once more at the end: handlers that the page added meanwhile come first.
         form.removeEventListener("submit", this.#onSubmit as EventListener);
         this.#listen(form, "submit", this.#onSubmit);
+        // The page's own key serves where the slot needs one; else the slot's stands in the field (R8).
+        slot.offer_page_key(this.#hidden("key")?.value ?? "");
+        this.told();
         setTimeout(this.#touch, IDLE_RESERVE_MS);
       },
-      // Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80).
-      (error: unknown) => {
-        this.#held = false;
-        this.dispatchEvent(new ErrorEvent("error", { error }));
-      },
+      (error: unknown) => this.#fail(error),
     );
+    const held = early()?.take(form);
+    if (held) this.#begin(held.data, held.submitter);
+  }
+
+  /** Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80). */
+  #fail(error: unknown): void {
+    const held = this.#held;
+    this.#held = false;
+    this.#failed = error;
+    this.dispatchEvent(new ErrorEvent("error", { error }));
+    if (held) early()?.fail(this.form, this.#submitter);
   }
 
   /** Name of the operation that it is bound to. */
@@ -124,14 +144,43 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     return this.controller === controller;
   }
 
+  /** The key in use goes along with a POST that bypasses the library, and no old one does (R100). */
+  told(): void {
+    const { slot, options, subject } = this.controller;
+    if (!slot || (options.contract ?? "postonce") !== "postonce" || !(options.contract || options.status)) return;
+    const key = slot.native_key();
+    if (key === this.#written) return;
+    this.#written = key;
+    const [value = "", sent = ""] = key?.split(" ") ?? [];
+    for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject })) {
+      const field = this.#hidden(name) ?? this.form.ownerDocument.createElement("input");
+      // Else an engine may restore an old key after a reload (B21).
+      field.setAttribute("autocomplete", "off");
+      Object.assign(field, { type: "hidden", name: RESERVED + name, value: text });
+      if (!field.form) this.form.append(field);
+    }
+  }
+
+  #hidden(name: string): HTMLInputElement | undefined {
+    return this.#controls(`[name=${RESERVED}${name}]`)[0] as HTMLInputElement | undefined;
+  }
+
   submitted(): Promise<SubmitOutcome> {
     return this.controller.submitted();
   }
 
-  /** What the form holds now. Nobody knows which button was pressed: the default one, as for Enter. */
-  offer(): Promise<Offer> {
+  /**
+   * What the form holds now, with fresh values for volatile fields (R91). Nobody knows which button was pressed: the
+   * default one, as for Enter.
+   */
+  async offer(volatile: Readonly<Record<string, string>> = {}): Promise<Offer> {
     const [button] = this.#controls(SUBMIT_BUTTONS);
-    return Promise.resolve(this.#offerOf(formData(this.form, (button as HTMLElement | undefined) ?? null), null));
+    const data = formData(this.form, (button as HTMLElement | undefined) ?? null);
+    for (const [name, value] of Object.entries(volatile)) {
+      if (!this.controller.options.volatile?.includes(name)) throw new MisuseError("not_volatile", name);
+      data.set(name, value);
+    }
+    return this.#offerOf(data, null);
   }
 
   override unbind(): void {
@@ -176,26 +225,55 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     event.preventDefault();
     // One that is still on its way to the module takes this one in (R79, R95).
     if (this.#held) return;
+    if (this.#failed) {
+      this.#submitter = submitter;
+      this.#held = true;
+      this.#fail(this.#failed);
+      return;
+    }
     controller.submitting();
     // Joins the running intent; `formdata` has fired for it already (R95, R96).
     if (RUNNING.has(this.snapshot.state) && submitter === this.#submitter && !this.#edited) return;
     this.#submitter = submitter;
     this.#edited = false;
+    this.#begin(this.#snapshot(submitter), submitter, false);
+  };
+
+  #begin(data: FormData, submitter: HTMLElement | null, first = true): void {
+    const { form, controller } = this;
     const { slot } = controller;
-    const offer = this.#offerOf(this.#snapshot(submitter), submitter);
-    if (slot) {
-      slot.submit_form(offer.pairs, offer.body);
+    if (first) {
+      controller.submitting();
+      this.#submitter = submitter;
+      this.#edited = false;
+    }
+    const files = filesOf(data);
+    if (slot && !files.length) {
+      const { pairs, body } = this.#plainOffer(data, submitter);
+      slot.submit_form(pairs, body);
       return;
     }
     this.#held = true;
-    controller.ready.then(
-      (slot) => {
+    if (files.length) {
+      // How much there is to read, for a page that wants to say so; how far it is nobody is told.
+      form.setAttribute("aria-busy", "true");
+      const bytes = files.reduce((sum, { size }) => sum + size, 0);
+      this.dispatchEvent(new CustomEvent("files", { detail: Object.freeze({ count: files.length, bytes }) }));
+    }
+    Promise.all([this.#offerOf(data, submitter), controller.ready]).then(
+      ([{ pairs, body }, slot]) => {
         this.#held = false;
-        slot.submit_form(offer.pairs, offer.body);
+        slot.submit_form(pairs, body);
       },
-      () => {},
+      (error: unknown) => {
+        if (this.#failed) return;
+        this.#held = false;
+        controller.slot?.unreadable();
+        form.setAttribute("aria-busy", "false");
+        this.dispatchEvent(new ErrorEvent("error", { error }));
+      },
     );
-  };
+  }
 
   /** After the page's handlers, with what they filled in; what they disabled counts as it was before (R97). */
   #snapshot(submitter: HTMLElement | null): FormData {
@@ -217,7 +295,13 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     for (const control of this.#locked.splice(0)) control.disabled = false;
   }
 
-  #offerOf(data: FormData, submitter: HTMLElement | null): Offer {
+  /** A file forces multipart (R14), and is read before anything is sent. */
+  async #offerOf(data: FormData, submitter: HTMLElement | null): Promise<Offer> {
+    const offer = this.#plainOffer(data, submitter);
+    return filesOf(data).length ? { pairs: await digested(data), body: data } : offer;
+  }
+
+  #plainOffer(data: FormData, submitter: HTMLElement | null): Offer {
     for (const name of [...data.keys()]) if (name.startsWith(RESERVED)) data.delete(name);
     const stated = submitter?.getAttribute("formenctype") ?? this.form.getAttribute("enctype");
     const encoding = this.controller.options.encoding ?? stated ?? "";

@@ -34,8 +34,9 @@ export class SlotIntent extends EventTarget implements Intent {
     return this.controller.gesture((slot) => slot.check(options?.reference));
   }
 
-  async resend(): Promise<Snapshot> {
-    const offer = await this.controller.source?.offer();
+  async resend({ volatile }: { volatile?: Readonly<Record<string, string>> } = {}): Promise<Snapshot> {
+    if (volatile && !this.controller.source) throw new MisuseError("unbound");
+    const offer = await this.controller.source?.offer(volatile);
     return this.controller.gesture((slot) => slot.resend(offer?.pairs, offer?.body));
   }
 

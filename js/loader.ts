@@ -1,11 +1,14 @@
 /** Loads the module once for the whole page, at the first bind (R79). */
-import init, { pending as readPending, Slot } from "#wasm";
+import init, { Digest, pending as readPending, Slot } from "#wasm";
 import { ModuleError } from "./errors.js";
 
 /** One slot as the module offers it. */
 export interface SlotHandle {
   touch(): void;
   submit_form(pairs: object, body?: BodyInit): void;
+  offer_page_key(text: string): void;
+  native_key(): string | undefined;
+  unreadable(): void;
   submit_json(text: string): void;
   check(reference?: string): void;
   resend(pairs?: object, body?: BodyInit): void;
@@ -17,13 +20,21 @@ export interface SlotHandle {
   change_subject(): void;
 }
 
+/** A content digest in the making. */
+export interface DigestHandle {
+  update(bytes: Uint8Array): void;
+  finish(): string;
+}
+
 /** What the loaded module offers. */
 export interface LoadedModule {
+  digest(): DigestHandle;
   slot(options: string, subject: string, object: string, host: object): SlotHandle;
   pending(done: (text: string) => void): void;
 }
 
 const MODULE: LoadedModule = {
+  digest: () => new Digest(),
   slot: (options, subject, object, host) => new Slot(options, subject, object, host as never, document.baseURI),
   pending: readPending,
 };

@@ -250,8 +250,11 @@ export interface Intent extends EventTarget {
   subscribe(listener: (snapshot: Snapshot) => void): () => void;
   /** Asks the server what became of it, by the same key; never sends the payload. Resolves when it is known or given up. */
   check(options?: { reference?: string }): Promise<Snapshot>;
-  /** Sends again under the same key, with a budget of its own. */
-  resend(): Promise<Snapshot>;
+  /**
+   * Sends again under the same key, with a budget of its own: the same wish, with what a bound form holds now in fields that
+   * are declared volatile, or with the values given here (a fresh captcha, R91).
+   */
+  resend(options?: { volatile?: Readonly<Record<string, string>> }): Promise<Snapshot>;
   /** Voids the key for ever if nothing has happened yet. */
   fence(options?: { reference?: string }): Promise<Snapshot>;
   /** Opens the next intent; fences an open one first, and refuses (`open_unknown`) where that proves nothing. */

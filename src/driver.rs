@@ -12,6 +12,7 @@ use postonce_core::machine::{Machine, Setting, write_pairs};
 use postonce_core::operation::Operation;
 use postonce_core::record::Version;
 use postonce_core::slot::hash_hex;
+use postonce_core::structured::date_item;
 use wasm_bindgen::JsValue;
 use web_sys::AbortController;
 
@@ -363,6 +364,16 @@ impl Driver {
                 driver.dispatch(then);
             }
         });
+    }
+
+    pub(crate) fn offer_page_key(&self, text: &str) {
+        self.0.machine.borrow_mut().offer_page_key(text);
+    }
+
+    pub(crate) fn native_key(&self) -> Option<String> {
+        let machine = self.0.machine.borrow();
+        let (key, first_sent) = machine.native_key()?;
+        Some([key.as_str(), " ", &date_item(first_sent, false)].concat())
     }
 
     /// First touch or idle time.

@@ -3,6 +3,7 @@
 
 mod callback;
 mod clock;
+mod digest;
 mod driver;
 mod fetch;
 pub mod host;
@@ -53,9 +54,26 @@ impl Slot {
         self.0.touch();
     }
 
+    /// A key that the server wrote into the page (R8).
+    pub fn offer_page_key(&self, text: &str) {
+        self.0.offer_page_key(text);
+    }
+
+    /// The key in use and its first-sent date, with a blank between, as a native POST carries them; nothing while there is
+    /// none (R100).
+    #[must_use]
+    pub fn native_key(&self) -> Option<String> {
+        self.0.native_key()
+    }
+
     /// Submits a form's snapshot: its pairs, and the bytes to send unless they are the pairs as JSON (R14).
     pub fn submit_form(&self, pairs: &JsValue, body: JsValue) {
         self.0.submit_form(pairs, body);
+    }
+
+    /// A submit whose file could not be read (R17).
+    pub fn unreadable(&self) {
+        self.0.dispatch(Event::Unreadable);
     }
 
     /// Submits a payload without a form.

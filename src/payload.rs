@@ -28,13 +28,13 @@ pub(crate) struct Payload {
 
 /// Why a submit carries nothing that could be sent.
 pub(crate) enum Unusable {
-    /// Files need their contents' digests, which this version does not take.
+    /// A file that came without its content's digest.
     File(String),
     /// The payload has no one canonical form (R12).
     Payload(String),
 }
 
-/// A form's snapshot as wish and bytes. `body` are the bytes, in an encoding whose media type the browser writes;
+/// A form's snapshot as wish and bytes: pairs of name and value, or of name, file name, digest and size. `body` are the bytes, in an encoding whose media type the browser writes;
 /// undefined for JSON, which is made of the pairs here.
 pub(crate) fn from_form(
     data: &JsValue,
@@ -42,16 +42,25 @@ pub(crate) fn from_form(
     operation: &Operation,
     base: &JsValue,
 ) -> Result<(Wish, Payload), Unusable> {
-    let mut pairs = Vec::new();
+    let (mut pairs, mut fields) = (Vec::new(), Vec::new());
     for pair in items(data) {
-        let name = get(&pair, "0").as_string().unwrap_or_default();
-        match get(&pair, "1").as_string() {
-            Some(value) => pairs.push((name, value)),
-            None => return Err(Unusable::File(name)),
-        }
+        let part = |at| get(&pair, at).as_string();
+        let name = part("0").unwrap_or_default();
+        let field = match (part("1"), part("2")) {
+            // Its digest, and its size as text.
+            (Some(file), Some(digest)) => {
+                let size = part("3").and_then(|size| size.parse().ok());
+                size.and_then(|size| Field::file(&file, size, &digest))
+            }
+            (Some(value), None) => {
+                pairs.push((name.clone(), value.clone()));
+                Some(Field::Text(value))
+            }
+            (None, _) => None,
+        };
+        let Some(field) = field else { return Err(Unusable::File(name)) };
+        fields.push((name, field));
     }
-    let fields: Vec<(String, Field)> =
-        pairs.iter().map(|(name, value)| (name.clone(), Field::Text(value.clone()))).collect();
     let query = query_of(operation, base);
     let canonical = fingerprint::canonical_pairs(&target(operation, &query), &fields, &operation.volatile)
         .map_err(|error| unusable(&error))?;

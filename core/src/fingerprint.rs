@@ -15,6 +15,7 @@
 //! - **query**: `[name, value]` pairs by name, one name's values in their own order.
 
 mod canonical;
+mod content;
 mod form;
 mod numbers;
 
@@ -23,6 +24,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 pub use canonical::{canonical_pairs, canonical_value};
+pub use content::ContentDigest;
 pub use form::form_as_value;
 pub use numbers::ecmascript_lexeme;
 #[cfg(feature = "native-numbers")]

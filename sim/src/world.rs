@@ -537,6 +537,7 @@ pub const fn event_name(event: &Event) -> &'static str {
         Event::Submit(..) => "submit",
         Event::Persisted(..) => "persisted",
         Event::Outrun(..) => "outrun",
+        Event::Unreadable => "unreadable",
         Event::PersistFailed(..) => "persist_failed",
         Event::RecordSeen { .. } => "record_seen",
         Event::Answered { .. } => "answered",

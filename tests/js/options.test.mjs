@@ -238,7 +238,7 @@ test("r88_given_a_control_of_a_wish_then_it_is_no_secret", () => {
 
 test("given_a_code_of_misuse_then_its_remedy_is_never_empty", () => {
   const codes =
-    "open_unknown not_now not_offered too_soon too_old other_fields no_such not_an_operation subject_missing object_missing form_not_found invalid_payload unsupported_headers unbound file_unsupported no_secure_random unknown_outcome";
+    "open_unknown not_now not_offered too_soon too_old other_fields no_such not_an_operation subject_missing object_missing form_not_found invalid_payload unsupported_headers unbound not_volatile file_unsupported no_secure_random unknown_outcome";
   for (const code of codes.split(" ")) {
     const { name, remedy, message } = new MisuseError(code);
     assert.equal(name, "MisuseError");

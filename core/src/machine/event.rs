@@ -76,6 +76,8 @@ pub enum Event {
     Persisted(Ticket, Durability),
     /// The persist with that ticket found another record than expected; this is its text.
     Outrun(Ticket, String),
+    /// A submit whose file could not be read: nothing of it can be sent (R17).
+    Unreadable,
     /// The persist with that ticket failed.
     PersistFailed(Ticket, StoreFault),
     /// A hint made the shell read the store again (R72).

@@ -161,6 +161,8 @@ pub struct Machine {
     asking: Option<Ticket>,
     tickets: u32,
     random: u32,
+    /// A key that the server wrote into the page, while no slot has taken it (R8).
+    page_key: Option<Key>,
 }
 
 impl Machine {
@@ -198,6 +200,7 @@ impl Machine {
             asking: None,
             tickets: 0,
             random,
+            page_key: None,
         }
     }
 
@@ -216,6 +219,7 @@ impl Machine {
             Event::Loaded { database, local } => self.on_loaded(now, database, local, fx),
             Event::Touched(entropy) => self.on_touched(now, entropy, fx),
             Event::Submit(wish, entropy) => self.on_submit(now, wish, entropy, fx),
+            Event::Unreadable => self.on_unreadable(now, fx),
             Event::Persisted(ticket, durability) => self.on_persisted(now, ticket, durability, fx),
             Event::Outrun(ticket, text) => self.on_outrun(now, ticket, &text, fx),
             Event::PersistFailed(ticket, fault) => self.on_persist_failed(now, ticket, fault, fx),
@@ -361,7 +365,7 @@ impl Machine {
         let generation = self.record.version.generation.saturating_add(1);
         self.record.version = Version { generation, ..Version::default() };
         let first_sent = self.server_time(now.wall);
-        let key = Key::from_random(self.entropy.0);
+        let key = self.page_key.take().filter(|key| !self.has_held(key)).unwrap_or(Key::from_random(self.entropy.0));
         self.record.current = Some(Current::reserved(key, now.wall, first_sent, self.operation.budget));
         self.generation = generation;
         self.witnessed = Some(generation);
@@ -369,6 +373,25 @@ impl Machine {
         self.draft_held = false;
         self.clock_corrected = false;
         self.last_refusal = None;
+    }
+
+    /// Whether that key is known to have been this slot's.
+    fn has_held(&self, key: &Key) -> bool {
+        let last = self.record.last.as_ref().map(|last| &last.key);
+        let current = self.record.current.as_ref().map(|current| &current.key);
+        last == Some(key) || current == Some(key) || self.record.open.iter().any(|open| open.key == *key)
+    }
+
+    /// Takes a key that the server wrote into the page: the next one that is needed, unless the slot has held it (R8). What
+    /// is no key is passed over.
+    pub fn offer_page_key(&mut self, text: &str) {
+        self.page_key = Key::parse(text).ok();
+    }
+
+    /// What a form's own POST, without the library, has to carry: the key in use and when it was first sent (R100).
+    #[must_use]
+    pub fn native_key(&self) -> Option<(&Key, Wall)> {
+        self.record.current.as_ref().map(|current| (&current.key, current.first_sent))
     }
 
     const fn server_time(&self, at: Wall) -> Wall {

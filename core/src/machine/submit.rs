@@ -63,6 +63,23 @@ impl Machine {
         }
     }
 
+    /// A file of the wish is gone or may not be read: nothing was sent, and nothing of it ever will be (R17).
+    pub(super) fn on_unreadable(&mut self, now: Now, fx: &mut Effects) {
+        let why = NotSentReason::FileUnreadable;
+        let resting = self.loaded && !self.inert && self.read_only.is_none() && !self.is_stale();
+        match &self.record.current {
+            _ if !resting || !matches!(self.activity, Activity::Resting) => fx.push(Effect::Reply(Reply::Held)),
+            // An earlier wish is open; what is known of it stays in sight.
+            Some(current) if current.is_open() => fx.push(Effect::Reply(Reply::Held)),
+            Some(_) => self.rest(now, Phase::NotSent(why), fx),
+            None => {
+                self.shown = Some(State::NotSent { why });
+                fx.push(Effect::Announce);
+                fx.push(Effect::Reply(Reply::Settled));
+            }
+        }
+    }
+
     /// Whether the wish reproduces the digest that the current key is bound to (R64).
     fn is_bound_to(&self, wish: &Wish) -> bool {
         planted::is_on(Bug::OtherFieldsJoin)
@@ -229,15 +246,16 @@ impl Machine {
             return Self::decline(Declined::TooSoon, fx);
         }
         let unsent = !current.is_open();
-        if !self.wish.as_ref().is_some_and(|held| self.is_bound_to(held)) {
-            // Nothing is held, or what another document's record has overtaken.
-            match wish {
-                Some(wish) if self.is_bound_to(&wish) => {
-                    self.wish = Some(wish);
-                    fx.push(Effect::Keep(true));
-                }
-                _ => return Self::decline(Declined::OtherFields, fx),
+        match wish {
+            // The same wish, perhaps with a fresh one-time token (R44, R91).
+            Some(wish) if self.is_bound_to(&wish) => {
+                self.wish = Some(wish);
+                fx.push(Effect::Keep(true));
             }
+            // Other fields, or none: what was submitted goes out as it is.
+            _ if self.wish.as_ref().is_some_and(|held| self.is_bound_to(held)) => {}
+            // Nothing is held, or what another document's record has overtaken.
+            _ => return Self::decline(Declined::OtherFields, fx),
         }
         match self.wish.take() {
             // As at a submit: the key may be too old to go out as it is (R121). What is kept stays: beside a held wish the form

@@ -170,6 +170,7 @@ async fn observed(request: Request, operation: String) -> Result<(Request, Entry
         key: key.map(|key| key.as_str().to_owned()),
         key_header,
         attempt: text(&parts.headers, "x-client-attempt").and_then(|attempt| attempt.parse().ok()),
+        content_type: text(&parts.headers, CONTENT_TYPE.as_str()),
         received_at: wall_now().0,
         first_sent: text(&parts.headers, "idempotency-first-sent"),
         deadline: text(&parts.headers, "idempotency-deadline"),

@@ -23,6 +23,7 @@ pub(crate) struct Entry {
     /// The key header as it came.
     pub(crate) key_header: Option<String>,
     pub(crate) attempt: Option<u32>,
+    pub(crate) content_type: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub(crate) received_at: u64,
     pub(crate) first_sent: Option<String>,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machine::effect::ConflictReason;
+use crate::machine::state::NotSentReason;
 
 #[test]
 fn r95_given_repeated_submits_while_live_then_one_send_and_one_key() {
@@ -186,4 +187,29 @@ fn r121_given_a_reserved_key_past_half_the_retention_then_it_is_fenced_before_an
     two.answer_inquiry(status(&old, "2", "fenced"));
     assert_eq!(two.sent.len(), 1);
     assert_ne!(two.key(), old);
+}
+
+#[test]
+fn r17_given_a_file_that_cannot_be_read_then_not_sent_and_the_key_serves_the_next_submit() {
+    for touch in [false, true] {
+        let mut desk = Desk::new();
+        if touch {
+            let entropy = desk.entropy();
+            desk.feed(Event::Touched(entropy));
+        }
+        desk.feed(Event::Unreadable);
+        assert!(matches!(desk.machine.state(), State::NotSent { why: NotSentReason::FileUnreadable }));
+        assert_eq!((desk.sent.len(), desk.doubt()), (0, Doubt::None));
+        desk.submit("2");
+        assert_eq!((desk.sent.len(), desk.keys().len()), (1, 1));
+    }
+}
+
+#[test]
+fn r17_given_an_open_wish_and_a_file_that_cannot_be_read_then_the_open_one_stays_as_it_is() {
+    let mut desk = Desk::new();
+    desk.lose_everything();
+    assert_eq!(desk.state(), "unknown");
+    desk.feed(Event::Unreadable);
+    assert_eq!((desk.state(), desk.replies.last()), ("unknown", Some(&Reply::Held)));
 }

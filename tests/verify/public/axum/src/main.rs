@@ -70,8 +70,9 @@ async fn main() -> std::io::Result<()> {
     let app = Router::new()
         .route("/orders", post(orders))
         .route("/drafts", post(drafts))
-        .route("/count", get(effects))
         .layer(IdempotentLayer::<MokaStore>::new(options))
+        // Outside: it answers GET from its store too, and the counter would stand still.
+        .route("/count", get(effects))
         .route("/session", get(sign_in))
         .layer(SessionLayer::new(Arc::new(MokaStore::builder().build())).with_cookie_options(cookie))
         .layer(CookieManagerLayer::new())
