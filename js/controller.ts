@@ -50,7 +50,23 @@ function freeze(value: unknown): unknown {
   return value;
 }
 
-function readSnapshot(text: string): Snapshot {
+/** What browsers allow of bodies in flight that outlive their page. */
+const KEEPALIVE_BYTES_MAX = 64 * 1024;
+/** What of it the library uses now. */
+let keptAlive = 0;
+
+/** Asks for the first attempt to outlive the page, as far as browsers allow it (R45). Answers how many bytes it took. */
+function keepAlive(init: RequestInit): number {
+  const { body } = init;
+  if (!(typeof body === "string" || body instanceof URLSearchParams)) return 0;
+  const bytes = new TextEncoder().encode(`${body}`).length;
+  if (keptAlive + bytes > KEEPALIVE_BYTES_MAX) return 0;
+  init.keepalive = true;
+  keptAlive += bytes;
+  return bytes;
+}
+
+function readSnapshot(text: string, url = ""): Snapshot {
   const { firstAttempt, cause, body, remembered, ...rest }: Wire = JSON.parse(text);
   const snapshot = {
     reference: null,
@@ -58,7 +74,9 @@ function readSnapshot(text: string): Snapshot {
     deadline: null,
     last: null,
     ...rest,
-    doubt: cause ? { possible: true, firstAttempt, cause } : { possible: false },
+    doubt: cause
+      ? { possible: true, firstAttempt, cause, ...(cause === "transport" && isElsewhere(url) && { hint: "cors" }) }
+      : { possible: false },
     remembered: fieldsOf(remembered),
     open: (rest.open as object[]).map((open) => ({ resultId: null, ...open })),
     ...(rest.last ? { last: { resultId: null, ...rest.last } } : {}),
@@ -71,6 +89,10 @@ function readSnapshot(text: string): Snapshot {
   };
   return freeze(snapshot) as Snapshot;
 }
+
+/** Whether that address is another origin's. */
+const isElsewhere = (url: string): boolean =>
+  !!globalThis.document && new URL(url, document.baseURI).origin !== location.origin;
 
 /** The members of a success that the module wrote stand over the `null`s before them. */
 function pick({ resultId, earlier }: Record<string, unknown>): object {
@@ -176,7 +198,7 @@ export class Controller {
 
   changed(text: string): void {
     this.#tellRecordRead();
-    this.snapshot = readSnapshot(text);
+    this.snapshot = readSnapshot(text, this.options.url);
     this.source?.form.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
     this.source?.told();
     for (const listener of [...this.#listeners]) {
@@ -214,7 +236,7 @@ export class Controller {
   }
 
   fetch(url: string, init: RequestInit & { headers: Record<string, string> }, attempt: number): Promise<Response> {
-    const { headers, transport } = this.options;
+    const { headers, transport, keepalive } = this.options;
     try {
       const own = headers?.(attempt) ?? {};
       checkHeaders(own);
@@ -222,7 +244,15 @@ export class Controller {
       const names = Object.keys(own).map((name) => name.toLowerCase());
       for (const name of Object.keys(init.headers)) if (names.includes(name.toLowerCase())) delete init.headers[name];
       Object.assign(init.headers, own);
-      return (transport ?? fetch)(url, init);
+      const bytes = keepalive && attempt === 1 ? keepAlive(init) : 0;
+      const answer = (transport ?? fetch)(url, init);
+      if (bytes) {
+        const ended = (): void => {
+          keptAlive -= bytes;
+        };
+        answer.then(ended, ended);
+      }
+      return answer;
     } catch (error) {
       // The module takes it as "nothing was sent"; whoever wrote the provider must hear why.
       reportError(error);

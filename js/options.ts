@@ -49,6 +49,7 @@ const OPTIONS: Specs = {
   echo: ["none"],
   headers: "function",
   transport: "function",
+  keepalive: "boolean",
 };
 
 /** A secret by its name: whole words, or letters that say so anywhere (R88). */

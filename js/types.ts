@@ -3,7 +3,16 @@
 /** Whether the wish may already have happened. */
 export type Doubt =
   | { readonly possible: false }
-  | { readonly possible: true; readonly firstAttempt: number; readonly cause: DoubtCause };
+  | {
+      readonly possible: true;
+      readonly firstAttempt: number;
+      readonly cause: DoubtCause;
+      /**
+       * `cors`: the address is another origin's, and every attempt failed without an answer. Perhaps its preflight does not
+       * allow the contract's headers; from here nobody can see whether anything left (F34).
+       */
+      readonly hint?: "cors";
+    };
 
 /** What was seen instead of a definitive answer. */
 export type DoubtCause =
@@ -225,6 +234,11 @@ export interface OperationOptions {
   echo?: "none";
   /** Headers read afresh for every attempt (CSRF, authorisation); `Idempotency-*` may not be set. */
   headers?: (attempt: number) => Readonly<Record<string, string>>;
+  /**
+   * Ask the browser to finish the first attempt even if the page is left (R45). Left off where it would make the library's
+   * own bodies in flight larger than the 64 KiB that browsers allow, and for multipart. It promises no answer.
+   */
+  keepalive?: boolean;
   /** An application's own `fetch`. */
   transport?: (input: string, init: RequestInit) => Promise<Response>;
 }

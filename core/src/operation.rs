@@ -19,8 +19,8 @@ use crate::budget;
 use crate::fingerprint::RESERVED_PREFIX;
 use crate::time::Millis;
 
-/// Every option of an operation as TypeScript spells it; a facade refuses any other. The last two are functions and stay
-/// outside the core.
+/// Every option of an operation as TypeScript spells it; a facade refuses any other. The last three say how `fetch` is
+/// called and stay outside the core.
 pub const FIELDS: &[&str] = &[
     "name",
     "url",
@@ -47,6 +47,7 @@ pub const FIELDS: &[&str] = &[
     "echo",
     "headers",
     "transport",
+    "keepalive",
 ];
 
 /// Longest name, in bytes.

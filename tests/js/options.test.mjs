@@ -148,6 +148,7 @@ test("given_an_option_of_another_type_then_it_is_named_with_the_right_one", () =
     ["anonymous", 1, "boolean"],
     ["headers", {}, "function"],
     ["transport", "fetch", "function"],
+    ["keepalive", "yes", "boolean"],
   ]) {
     const error = refusalOf({ ...SOUND, [name]: value });
     assert.deepEqual([error?.field, error?.rule], [name, "wrong-type"]);
