@@ -18,6 +18,9 @@ const SUBMIT_BUTTONS = "button:not([type=button],[type=reset]),input[type=submit
 /** The script that held submits before the module was there, where the page has it. */
 const early = (): Early | undefined => (globalThis as { postonceEarly?: Early }).postonceEarly;
 
+/** Hidden fields whose text is the library's, or has been offered to a slot: never taken for a server's key again (R8). */
+const ours = new WeakSet<Element>();
+
 /** Every binding of a form: two of its buttons may mean two operations (R98). */
 const bindings = new WeakMap<HTMLFormElement, BoundForm[]>();
 
@@ -75,8 +78,6 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   #touched = false;
   /** Why the module is not there. */
   #failed: unknown;
-  /** The key that stands in the form's hidden field. */
-  #written: string | undefined;
 
   constructor(form: HTMLFormElement, controller: Controller) {
     super(controller);
@@ -112,7 +113,8 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
         form.removeEventListener("submit", this.#onSubmit as EventListener);
         this.#listen(form, "submit", this.#onSubmit);
         // The page's own key serves where the slot needs one; else the slot's stands in the field (R8).
-        slot.offer_page_key(this.#hidden("key")?.value ?? "");
+        const page = this.#hidden("key");
+        if (page && !ours.has(page)) slot.offer_page_key(page.value);
         this.told();
         setTimeout(this.#touch, IDLE_RESERVE_MS);
       },
@@ -148,16 +150,20 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   told(): void {
     const { slot, options, subject } = this.controller;
     if (!slot || (options.contract ?? "postonce") !== "postonce" || !(options.contract || options.status)) return;
-    const key = slot.native_key();
-    if (key === this.#written) return;
-    this.#written = key;
+    // One field cannot carry the keys of two operations: then a POST that bypasses the library is refused for want of one.
+    const key = bindings.get(this.form)?.length === 1 ? slot.native_key() : undefined;
+    const page = this.#hidden("key");
+    // Before the slot has a key, a server's own stays where it is.
+    if (!key && !(page && ours.has(page))) return;
     const [value = "", sent = ""] = key?.split(" ") ?? [];
+    if (page?.value === value && ours.has(page)) return;
     for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject })) {
       const field = this.#hidden(name) ?? this.form.ownerDocument.createElement("input");
       // Else an engine may restore an old key after a reload (B21).
       field.setAttribute("autocomplete", "off");
       Object.assign(field, { type: "hidden", name: RESERVED + name, value: text });
       if (!field.form) this.form.append(field);
+      ours.add(field);
     }
   }
 

@@ -179,3 +179,35 @@ test("r94_given_a_button_that_sends_elsewhere_then_the_early_script_leaves_it_to
   await press();
   assert.equal(await lab.script(() => globalThis.prevented), false);
 });
+
+test("r8_given_a_form_that_is_bound_to_another_object_then_the_first_ones_key_is_never_taken_for_it", async () => {
+  await lab.open({ cart: "first" });
+  const value = () => lab.script(() => document.querySelector("[name=_idempotency_key]")?.value ?? "");
+  const first = await eventually("the first key stands there", value);
+  await lab.script(() => {
+    const { bindForm, operation } = globalThis.lab;
+    globalThis.lab.form = bindForm("#order", operation, { subject: "demo-user", object: "second" });
+  });
+  const second = await eventually("the second one's own", async () => {
+    const now = await value();
+    return now !== first && now;
+  });
+  await press();
+  await lab.until("succeeded");
+  assert.equal(await assertOneEffect(lab.server), second);
+});
+
+test("r98_given_two_operations_on_one_form_then_the_field_carries_neither_key", async () => {
+  await lab.open();
+  await eventually("one key stands there", () =>
+    lab.script(() => document.querySelector("[name=_idempotency_key]")?.value),
+  );
+  await lab.script(() => {
+    const { bindForm, defineOperation } = globalThis.lab;
+    const draft = defineOperation({ name: "order.draft", url: "/drafts", status: { url: "/drafts/status" } });
+    bindForm("#order", draft, { subject: "demo-user", object: "cart-1" });
+  });
+  await eventually("it is empty", () =>
+    lab.script(() => document.querySelector("[name=_idempotency_key]").value === ""),
+  );
+});
