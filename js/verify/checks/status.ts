@@ -1,7 +1,10 @@
 /** Level 3: asking what became of a key. */
-import type { Probe } from "../probe.js";
+import { type Probe, pause } from "../probe.js";
 import { broken, type Check, kept, notOffered, notTested, type Verdict, warning } from "../verdict.js";
 import { member, type Reply, shown, succeeded } from "../wire.js";
+
+/** Often enough to meet a slow effect, which takes some hundred milliseconds. */
+const ASK_AGAIN_MS = 50;
 
 /** The `state` in a status answer. */
 export const stateOf = (reply: Reply): unknown => (reply.kind === "answer" ? member(reply.json, "state") : undefined);
@@ -108,13 +111,22 @@ const running = statusCheck("status-running", "while the effect runs the status 
   const slow = probe.plan.slow;
   if (!slow) return notTested("no --slow-payload or --slow-hook");
   const wish = probe.wish(slow.payload);
-  await (await probe.begin(wish, { cut: "after_sending" })).reply;
-  const asked = await probe.ask(wish);
+  let answered = false;
+  const command = (await probe.begin(wish)).reply.finally(() => {
+    answered = true;
+  });
+  // A busy server may not have read the command yet: only while it runs is `not_found` untrue, and it ran if it succeeds.
+  let asked = await probe.ask(wish);
+  while (stateOf(asked) === "not_found" && !answered) {
+    await pause(ASK_AGAIN_MS);
+    if (!answered) asked = await probe.ask(wish);
+  }
   const state = stateOf(asked);
-  await probe.repeat(wish);
+  const ended = await command;
   if (state === undefined) return withoutState(asked, "no-status", "a status check");
   if (state === "in_progress") return kept();
   if (state === "completed") return notTested("the slow effect was over too soon");
+  if (!succeeded(ended)) return notTested(`the slow command was answered ${shown(ended)}`);
   const cause = probe.found.has("no-unique") ? "no-unique" : "status-untrue";
   return broken(cause, `a running command is said to be ${String(state)}`);
 });

@@ -4,7 +4,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { PGlite } from "@electric-sql/pglite";
 import express from "express";
 
-const [RETENTION, SKEW, LEASE] = [86_400_000, 300_000, 30_000]; // milliseconds
+const [RETENTION, SKEW, LEASE] = [86_400_000, 300_000, Number(process.argv[4] ?? 30_000)]; // milliseconds
 const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 const db = await PGlite.create(process.argv[2]);
 await db.exec(`
@@ -76,22 +76,30 @@ async function command(operation, { who, key, firstSent, deadline }, payload) {
   const digest = fingerprint(key, operation, payload);
   for (let turn = 0; turn < 8; turn += 1) {
     const { record, now } = await lookUp(who, key);
-    const abandoned = record?.state === "in_progress" && Number(record.lease_until) < now;
-    if (record && !abandoned) return known(record, digest, now);
-    if (record && record.fingerprint !== digest) throw new Refused(422, "key-reused");
-    if (!record) {
-      if (firstSent === undefined) throw new Refused(400, "first-sent-missing");
-      if (firstSent > now + SKEW) throw new Refused(412, "clock-skew", { now });
-      if (firstSent < now - RETENTION - SKEW) throw new Refused(410, "expired", { now });
-      if (deadline < now) throw new Refused(412, "deadline-passed", { now });
-    }
+    if (record) return known(record, digest, now);
+    if (firstSent === undefined) throw new Refused(400, "first-sent-missing");
+    if (firstSent > now + SKEW) throw new Refused(412, "clock-skew", { now });
+    if (firstSent < now - RETENTION - SKEW) throw new Refused(410, "expired", { now });
+    if (deadline < now) throw new Refused(412, "deadline-passed", { now });
     const token = randomUUID();
-    if (await reserve(who, key, operation, digest, token, record)) return run(who, key, token, payload);
+    if (await reserve(who, key, operation, digest, token, deadline)) return run(who, key, token, payload);
   }
   throw new Refused(503, "not-started");
 }
 
 async function lookUp(who, key) {
+  const { record, now } = await find(who, key);
+  if (record?.state !== "in_progress" || Number(record.lease_until) >= now) return { record, now };
+  // Its owner is gone. The effect shared the transaction of the record, so it did not happen (R109).
+  await db.query(
+    `DELETE FROM idempotency WHERE subject = $1 AND key = $2 AND token = $3 AND state = 'in_progress'
+     AND lease_until < ${NOW}`,
+    [who, key, record.token],
+  );
+  return find(who, key);
+}
+
+async function find(who, key) {
   const found = await db.query(
     `SELECT ${NOW}::float8 AS now, r.* FROM (SELECT 1) one LEFT JOIN idempotency r ON r.subject = $1 AND r.key = $2`,
     [who, key],
@@ -107,19 +115,14 @@ function known(record, digest, now) {
   return { status: record.status, body: record.body, firstSeen: Number(record.first_seen) };
 }
 
-async function reserve(who, key, operation, digest, token, abandoned) {
-  // An abandoned claim is taken over: its effect shared the transaction of its record, so it did not happen.
-  const done = abandoned
-    ? await db.query(
-        `UPDATE idempotency SET token = $3, lease_until = ${NOW} + ${LEASE} WHERE subject = $1 AND key = $2
-         AND token = $4 AND state = 'in_progress' AND lease_until < ${NOW}`,
-        [who, key, token, abandoned.token],
-      )
-    : await db.query(
-        `INSERT INTO idempotency (subject, key, operation, fingerprint, state, token, lease_until, first_seen, changed)
-         VALUES ($1, $2, $3, $4, 'in_progress', $5, ${NOW} + ${LEASE}, ${NOW}, ${NOW}) ON CONFLICT DO NOTHING`,
-        [who, key, operation, digest, token],
-      );
+async function reserve(who, key, operation, digest, token, deadline) {
+  // The deadline once more: the statement may have waited for its turn.
+  const done = await db.query(
+    `INSERT INTO idempotency (subject, key, operation, fingerprint, state, token, lease_until, first_seen, changed)
+     SELECT $1, $2, $3, $4, 'in_progress', $5, ${NOW} + ${LEASE}, ${NOW}, ${NOW}
+     WHERE $6::bigint IS NULL OR $6::bigint >= ${NOW} ON CONFLICT DO NOTHING`,
+    [who, key, operation, digest, token, deadline ?? null],
+  );
   return done.affectedRows === 1;
 }
 
@@ -184,6 +187,7 @@ async function status(operation, { who, key, firstSent }, fence) {
   if (!record) return { ...echo, state: old ? "expired" : "not_found" };
   const { state, status, body, result_id } = record;
   const found = { ...echo, state, fingerprint: record.fingerprint, first_seen: Number(record.first_seen) };
+  if (state === "in_progress") return { ...found, retry_after_ms: 1_000 };
   if (state !== "completed" && state !== "rejected") return found;
   const response = { status, body, result_id, content_type: "application/json", result_unavailable: false };
   return { ...found, response };
@@ -213,7 +217,9 @@ for (const [path, operation] of [
   });
   app.all(`${path}/status`, async (request, response) => {
     const asked = envelope(request);
-    response.set("Idempotency-Key", `"${asked.key}"`).send(await status(operation, asked, request.method === "DELETE"));
+    const told = await status(operation, asked, request.method === "DELETE");
+    if (told.retry_after_ms) response.set("Retry-After", "1");
+    response.set("Idempotency-Key", `"${asked.key}"`).send(told);
   });
 }
 app.get("/count", async (_request, response) => {

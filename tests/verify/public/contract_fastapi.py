@@ -14,7 +14,7 @@ import time
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-RETENTION, SKEW, LEASE = 86_400_000, 300_000, 30_000  # milliseconds
+RETENTION, SKEW, LEASE = 86_400_000, 300_000, int(sys.argv[3]) if len(sys.argv) > 3 else 30_000  # milliseconds
 BODY_MAX = 1024 * 1024
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS idempotency (
@@ -123,24 +123,34 @@ def command(operation, who, key, first_sent, deadline, payload):
     try:
         digest = fingerprint(key, operation, payload)
         for _ in range(8):
-            record = db.execute("SELECT * FROM idempotency WHERE subject = ? AND key = ?", (who, key)).fetchone()
-            abandoned = record and record["state"] == "in_progress" and record["lease_until"] < now()
-            if record and not abandoned:
+            record = look_up(db, who, key)
+            if record:
                 return known(record, key, digest)
-            if record and record["fingerprint"] != digest:
-                raise Refused(422, "key-reused")
-            if not record:
-                young(first_sent)
-                if deadline is not None and deadline < now():
-                    raise Refused(412, "deadline-passed", now=now())
+            young(first_sent)
+            if deadline is not None and deadline < now():
+                raise Refused(412, "deadline-passed", now=now())
             token = secrets.token_hex(16)
-            if reserve(db, who, key, operation, digest, token, record):
+            if reserve(db, who, key, operation, digest, token, deadline):
                 return run(db, who, key, token, payload)
         raise Refused(503, "not-started")
     except sqlite3.OperationalError:
         raise Refused(503, "not-started") from None
     finally:
         db.close()
+
+
+def look_up(db, who, key):
+    find = "SELECT * FROM idempotency WHERE subject = ? AND key = ?"
+    record = db.execute(find, (who, key)).fetchone()
+    if record is None or record["state"] != "in_progress" or record["lease_until"] >= now():
+        return record
+    # Its owner is gone. The effect shared the transaction of the record, so it did not happen (R109).
+    db.execute(
+        "DELETE FROM idempotency WHERE subject = ? AND key = ? AND token = ? AND state = 'in_progress'"
+        " AND lease_until < ?",
+        (who, key, record["token"], now()),
+    )
+    return db.execute(find, (who, key)).fetchone()
 
 
 def known(record, key, digest):
@@ -171,20 +181,15 @@ def young(first_sent):
         raise Refused(410, "expired", now=now())
 
 
-def reserve(db, who, key, operation, digest, token, abandoned):
+def reserve(db, who, key, operation, digest, token, deadline):
     at = now()
-    if abandoned:  # its effect shared the transaction of its record, so it did not happen: take the claim over
-        done = db.execute(
-            "UPDATE idempotency SET token = ?, lease_until = ? WHERE subject = ? AND key = ? AND token = ?"
-            " AND state = 'in_progress' AND lease_until < ?",
-            (token, at + LEASE, who, key, abandoned["token"], at),
-        )
-    else:
-        done = db.execute(
-            "INSERT INTO idempotency (subject, key, operation, fingerprint, state, token, lease_until, first_seen,"
-            " changed) VALUES (?, ?, ?, ?, 'in_progress', ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (who, key, operation, digest, token, at + LEASE, at, at),
-        )
+    # The deadline once more, by the database: the statement may have waited for its turn.
+    done = db.execute(
+        "INSERT INTO idempotency (subject, key, operation, fingerprint, state, token, lease_until, first_seen,"
+        " changed) SELECT ?, ?, ?, ?, 'in_progress', ?, ?, ?, ?"
+        " WHERE ? IS NULL OR ? >= CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) ON CONFLICT DO NOTHING",
+        (who, key, operation, digest, token, at + LEASE, at, at, deadline, deadline),
+    )
     return done.rowcount == 1
 
 
@@ -237,13 +242,14 @@ def status(operation, who, key, first_sent, fence):
         if fence and not old:
             if first_sent > now() + SKEW:
                 raise Refused(412, "clock-skew", now=now())
+            look_up(db, who, key)  # an abandoned claim must not keep the fence out
             # The same unique row as a reserve: whoever comes second changes nothing.
             db.execute(
                 "INSERT INTO idempotency (subject, key, operation, state, first_seen, changed)"
                 " VALUES (?, ?, ?, 'fenced', ?, ?) ON CONFLICT DO NOTHING",
                 (who, key, operation, now(), now()),
             )
-        record = db.execute("SELECT * FROM idempotency WHERE subject = ? AND key = ?", (who, key)).fetchone()
+        record = look_up(db, who, key)
         body = {"key": key, "subject": who, "operation": operation, "now": now()}
         if record is None:
             body["state"] = "expired" if old else "not_found"
@@ -253,7 +259,10 @@ def status(operation, who, key, first_sent, fence):
                 names = ("status", "body", "result_id")
                 body["response"] = {name: record[name] for name in names} | {
                     "content_type": "application/json", "result_unavailable": False}  # fmt: skip
-        return answer(200, body, headers={"idempotency-key": f'"{key}"'})
+        headers = {"idempotency-key": f'"{key}"'}
+        if body["state"] == "in_progress":
+            body["retry_after_ms"], headers["retry-after"] = 1000, "1"
+        return answer(200, body, headers=headers)
     except sqlite3.OperationalError:
         raise Refused(503, "not-started") from None
     finally:
