@@ -94,7 +94,8 @@ pub fn find(answer: &Answer, inquired: &Inquired<'_>, now: Wall) -> Finding {
     let unusable = Finding::Unusable { after: answer.wait(body, now) };
     match answer.status {
         // Behind a redirect another route answered, perhaps to another method (R40).
-        200 if answer.kind == ResponseKind::Readable => {}
+        _ if answer.kind != ResponseKind::Readable => return unusable,
+        200 => {}
         401 => return Finding::Suspended(SuspendReason::SignedOut),
         403 if our_problem(&read_problem(body)) == "wrong-subject" => {
             return Finding::Suspended(SuspendReason::WrongSubject);
