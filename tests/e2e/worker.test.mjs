@@ -58,7 +58,10 @@ test("r81_given_attempts_and_a_worker_that_sends_each_of_them_later_then_one_key
   try {
     await lab.click();
     await lab.until(({ state }) => state === "unknown" || state === "succeeded");
-    await eventually("the worker sent all", async () => commands(await lab.server.log()).length === 3);
+    await eventually("the worker sent all, and all were answered", async () => {
+      const sent = commands(await lab.server.log());
+      return sent.length === 3 && sent.every(({ status }) => status !== null);
+    });
     const sent = commands(await lab.server.log());
     assert.equal(keysOf(sent).length, 1);
     assert.equal(new Set(sent.map(({ first_sent }) => first_sent)).size, 1, "the first-sent date is the key's own");
