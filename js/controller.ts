@@ -123,6 +123,7 @@ export class Controller {
   /** For each submit that waits for its answer, everybody who is to hear it. */
   readonly #waiting: Settle<SubmitOutcome>[][] = [];
   #next: Settle<SubmitOutcome>[] = [];
+  #coming = false;
   #gestures: Settle<Snapshot>[] = [];
   /** Why the module is not there. */
   #failure: unknown;
@@ -168,7 +169,7 @@ export class Controller {
   submitted(): Promise<SubmitOutcome> {
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      (this.#waiting.at(-1) ?? this.#next).push({ resolve, reject });
+      ((!this.#coming && this.#waiting.at(-1)) || this.#next).push({ resolve, reject });
     });
   }
 
@@ -184,9 +185,22 @@ export class Controller {
     );
   }
 
-  /** A submit of a bound form begins; its answer is for whoever asked for the next one. */
-  submitting(): void {
-    this.#waiting.push(this.#next.splice(0));
+  /** A submit event begins: what the page's own handlers ask for now is the answer to this one, whatever runs already. */
+  coming(): void {
+    this.#coming = true;
+    // Should it be cancelled, or go by some other way.
+    setTimeout(() => {
+      this.#coming = false;
+    });
+  }
+
+  /** A submit of a bound form begins, or joins the last one; its answer is for whoever asked for the next one. */
+  submitting(joins = false): void {
+    this.#coming = false;
+    const next = this.#next.splice(0);
+    const last = joins && this.#waiting.at(-1);
+    if (last) last.push(...next);
+    else this.#waiting.push(next);
   }
 
   #settleGestures(): void {

@@ -7,6 +7,7 @@ import { SlotIntent } from "./intent.js";
 import type { FormIntent, SubmitOutcome } from "./types.js";
 
 type Disableable = { disabled: boolean };
+type Control = { name?: string; value?: string; checked?: boolean; selectedOptions?: Iterable<HTMLOptionElement> };
 
 /** A page that is not touched reserves its key after this long. */
 const IDLE_RESERVE_MS = 200;
@@ -17,6 +18,17 @@ const SUBMIT_BUTTONS = "button:not([type=button],[type=reset]),input[type=submit
 
 /** The script that held submits before the module was there, where the page has it. */
 const early = (): Early | undefined => (globalThis as { postonceEarly?: Early }).postonceEarly;
+
+/** What the controls hold, asked without a `formdata` event; `left` names those that do not count. */
+function valuesOf(form: HTMLFormElement, left: readonly string[] = []): string {
+  const counts = ({ name }: Control): boolean => !(name?.startsWith(RESERVED) || left.includes(name ?? ""));
+  const held = ({ value, checked, selectedOptions }: Control): unknown[] => [
+    value,
+    checked,
+    [...(selectedOptions ?? [])].map((option) => option.value),
+  ];
+  return JSON.stringify(([...form.elements] as Control[]).filter(counts).map(held));
+}
 
 /** Every binding of a form: two of its buttons may mean two operations (R98). */
 const bindings = new WeakMap<HTMLFormElement, BoundForm[]>();
@@ -69,6 +81,7 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   #locked: Disableable[] = [];
   /** What the last snapshot was taken of. */
   #submitter: HTMLElement | null = null;
+  #values = "";
   #edited = true;
   /** A submit was made and is not with the module yet. */
   #held = false;
@@ -85,6 +98,8 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     const all = bindings.get(form) ?? [];
     all.push(this);
     bindings.set(form, all);
+    // The key that stands in the form may not be theirs to write any more.
+    for (const bound of all) bound.told();
     // Else an engine may keep them disabled over a reload, as the page's own handler left them (B21).
     for (const button of this.#controls(SUBMIT_BUTTONS)) button.setAttribute("autocomplete", "off");
 
@@ -95,6 +110,7 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
       "submit",
       () => {
         this.#enabled = this.#controls(":enabled");
+        controller.coming();
       },
       true,
     );
@@ -148,17 +164,24 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   told(): void {
     const { slot, options, subject } = this.controller;
     if (!slot || (options.contract ?? "postonce") !== "postonce" || !(options.contract || options.status)) return;
-    const key = slot.native_key();
+    // Of several operations it is the one that the form's own action names (R98).
+    const key = isOurs(this.form, null, options.url, this.#alone) ? slot.native_key() : undefined;
+    const before = this.#written?.split(" ")[0];
     if (key === this.#written) return;
     this.#written = key;
+    if (!key && this.#hidden("key")?.value !== before) return;
     const [value = "", sent = ""] = key?.split(" ") ?? [];
-    for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject })) {
+    for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject: key ? subject : "" })) {
       const field = this.#hidden(name) ?? this.form.ownerDocument.createElement("input");
       // Else an engine may restore an old key after a reload (B21).
       field.setAttribute("autocomplete", "off");
       Object.assign(field, { type: "hidden", name: RESERVED + name, value: text });
       if (!field.form) this.form.append(field);
     }
+  }
+
+  get #alone(): boolean {
+    return bindings.get(this.form)?.length === 1;
   }
 
   #hidden(name: string): HTMLInputElement | undefined {
@@ -220,11 +243,13 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   readonly #onSubmit = (event: SubmitEvent): void => {
     const { form, controller } = this;
     const { submitter } = event;
-    const alone = bindings.get(form)?.length === 1;
-    if (event.defaultPrevented || !isOurs(form, submitter, controller.options.url, alone)) return;
+    if (event.defaultPrevented || !isOurs(form, submitter, controller.options.url, this.#alone)) return;
     event.preventDefault();
     // One that is still on its way to the module takes this one in (R79, R95).
-    if (this.#held) return;
+    if (this.#held) {
+      controller.submitting(true);
+      return;
+    }
     if (this.#failed) {
       this.#submitter = submitter;
       this.#held = true;
@@ -232,8 +257,12 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
       return;
     }
     controller.submitting();
+    // Scripts change fields without an event.
+    const values = valuesOf(form, controller.options.volatile);
+    const same = submitter === this.#submitter && !this.#edited && values === this.#values;
     // Joins the running intent; `formdata` has fired for it already (R95, R96).
-    if (RUNNING.has(this.snapshot.state) && submitter === this.#submitter && !this.#edited) return;
+    if (RUNNING.has(this.snapshot.state) && same) return;
+    this.#values = values;
     this.#submitter = submitter;
     this.#edited = false;
     this.#begin(this.#snapshot(submitter), submitter, false);

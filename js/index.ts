@@ -90,7 +90,9 @@ export function bindForm(target: string | HTMLFormElement, operation: Operation,
 export function setSubject(subject: string | null): void {
   for (const [slot, controller] of controllers) {
     if ((JSON.parse(slot) as string[])[0] === subject) continue;
-    controller.slot?.change_subject();
+    if (controller.slot) controller.slot.change_subject();
+    // Before what is held for it is handed over.
+    else controller.ready.then((late) => late.change_subject()).catch(() => {});
     controllers.delete(slot);
   }
 }

@@ -113,6 +113,14 @@ test("r95_given_a_double_click_while_a_file_is_read_then_one_intent_that_is_anno
   });
   assert.deepEqual(seen, [[{ count: 1, bytes: 3 }], "true"]);
   await lab.until("succeeded");
+  const heard = await eventually("both presses are answered", async () => {
+    const all = await lab.outcomes();
+    return all.length === 2 && all;
+  });
+  assert.deepEqual(
+    heard.map(({ kind }) => kind),
+    ["settled", "settled"],
+  );
   await assertOneEffect(lab.server);
   assert.equal(commands(await lab.server.log()).length, 1);
 });
