@@ -132,14 +132,14 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
         this.told();
         setTimeout(this.#touch, IDLE_RESERVE_MS);
       },
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => this.failed(error),
     );
     const held = early()?.take(form);
     if (held) this.#begin(held.data, held.submitter);
   }
 
   /** Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80). */
-  #fail(error: unknown): void {
+  failed(error: unknown): void {
     const held = this.#held;
     this.#held = false;
     this.#failed = error;
@@ -253,7 +253,7 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     if (this.#failed) {
       this.#submitter = submitter;
       this.#held = true;
-      this.#fail(this.#failed);
+      this.failed(this.#failed);
       return;
     }
     controller.submitting();

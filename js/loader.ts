@@ -57,3 +57,14 @@ export function loadModule(): Promise<LoadedModule> {
   );
   return loading;
 }
+
+/**
+ * Whether that is a trap in the module. It is in the middle of a step then, and never called again in this document (R80).
+ */
+export function isTrap(error: unknown): error is WebAssembly.RuntimeError {
+  // Of another module in the page it says nothing: our own glue stands in the stack of ours.
+  if (!(error instanceof WebAssembly.RuntimeError && error.stack?.includes(import.meta.url))) return false;
+  loading = Promise.reject(new ModuleError(error));
+  loading.catch(() => {});
+  return true;
+}

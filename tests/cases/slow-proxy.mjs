@@ -6,8 +6,9 @@ import { createServer, request } from "node:http";
  * Starts it on a free port. `openLab({ front: proxy.inFrontOf })` opens the pages through it.
  * @param {{
  *   delayMs?: (incoming: import("node:http").IncomingMessage) => number,
+ *   cut?: (incoming: import("node:http").IncomingMessage) => boolean,
  *   onAnswer?: (incoming: import("node:http").IncomingMessage, headers: Record<string, unknown>) => void,
- * }} rules how long to hold a request back once its body is here; what to change in an answer's headers
+ * }} rules how long to hold a request back once its body is here; whether to cut the connection instead; what to change in an answer's headers
  */
 export async function startSlowProxy(rules) {
   /** What was delivered, in order: when the sender left, if it did, and what the server answered. */
@@ -15,6 +16,10 @@ export async function startSlowProxy(rules) {
   const timers = new Set();
   let target;
   const proxy = createServer((incoming, outgoing) => {
+    if (rules.cut?.(incoming)) {
+      incoming.socket.destroy();
+      return;
+    }
     const delivery = { method: incoming.method, path: pathOf(incoming), senderLeft: false, status: null };
     deliveries.push(delivery);
     const chunks = [];
@@ -40,7 +45,7 @@ export async function startSlowProxy(rules) {
     },
     /** Replaces the rules for the requests to come. */
     set(next) {
-      for (const name of ["delayMs", "onAnswer"]) delete rules[name];
+      for (const name of ["delayMs", "cut", "onAnswer"]) delete rules[name];
       Object.assign(rules, next);
       deliveries.length = 0;
     },
