@@ -4,6 +4,7 @@ import type { Early } from "./early.js";
 import { MisuseError } from "./errors.js";
 import { digested, filesOf } from "./files.js";
 import { SlotIntent } from "./intent.js";
+import { shared } from "./shared.js";
 import type { FormIntent, SubmitOutcome } from "./types.js";
 
 type Disableable = { disabled: boolean };
@@ -30,8 +31,8 @@ function valuesOf(form: HTMLFormElement, left: readonly string[] = []): string {
   return JSON.stringify(([...form.elements] as Control[]).filter(counts).map(held));
 }
 
-/** Every binding of a form: two of its buttons may mean two operations (R98). */
-const bindings = new WeakMap<HTMLFormElement, BoundForm[]>();
+/** Every binding of the form, in order. */
+const bindingsOf = (form: HTMLFormElement): BoundForm[] => shared().bindings.get(form) ?? [];
 
 /**
  * GET, dialog, other windows and other addresses are the page's own business (R94). `alone`: no other operation is bound
@@ -65,7 +66,7 @@ function formData(form: HTMLFormElement, submitter: HTMLElement | null): FormDat
 /** The binding of the form to that slot, if there is one; any of the same operation to another slot ends (R25, R78). */
 export function boundTo(form: HTMLFormElement, controller: Controller): BoundForm | undefined {
   let found: BoundForm | undefined;
-  for (const bound of [...(bindings.get(form) ?? [])]) {
+  for (const bound of [...bindingsOf(form)]) {
     if (bound.isOf(controller)) found = bound;
     // Another person, or another object, on the same page.
     else if (bound.operation === controller.options.name) bound.unbind();
@@ -95,9 +96,8 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     super(controller);
     this.form = form;
     controller.source = this;
-    const all = bindings.get(form) ?? [];
-    all.push(this);
-    bindings.set(form, all);
+    const all = [...bindingsOf(form), this];
+    shared().bindings.set(form, all);
     // The key that stands in the form may not be theirs to write any more.
     for (const bound of all) bound.told();
     // Else an engine may keep them disabled over a reload, as the page's own handler left them (B21).
@@ -181,7 +181,7 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   }
 
   get #alone(): boolean {
-    return bindings.get(this.form)?.length === 1;
+    return bindingsOf(this.form).length === 1;
   }
 
   #hidden(name: string): HTMLInputElement | undefined {
@@ -209,9 +209,9 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   override unbind(): void {
     super.unbind();
     this.#off.abort();
-    bindings.set(
+    shared().bindings.set(
       this.form,
-      (bindings.get(this.form) ?? []).filter((bound) => bound !== this),
+      bindingsOf(this.form).filter((bound) => bound !== this),
     );
   }
 
