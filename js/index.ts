@@ -93,6 +93,11 @@ export function setSubject(subject: string | null): void {
     else controller.ready.then((late) => late.change_subject()).catch(() => {});
     controllers.delete(slot);
   }
+  // Wishes of other pages keep nothing of theirs either. Whoever comes erases it at their own bind.
+  if (subject === null || controllers.size)
+    loadModule()
+      .then((module) => module.enter(subject ?? ""))
+      .catch(() => {});
 }
 
 /** The open intents that this device knows of, on whatever page the person landed. */

@@ -1,5 +1,5 @@
 /** Loads the module once for the whole page, at the first bind (R79). */
-import init, { Digest, pending as readPending, Slot } from "#wasm";
+import init, { Digest, enter, pending as readPending, Slot } from "#wasm";
 import { ModuleError } from "./errors.js";
 
 /** One slot as the module offers it. */
@@ -31,12 +31,14 @@ export interface LoadedModule {
   digest(): DigestHandle;
   slot(options: string, subject: string, object: string, host: object): SlotHandle;
   pending(done: (text: string) => void): void;
+  enter(subject: string): void;
 }
 
 const MODULE: LoadedModule = {
   digest: () => new Digest(),
   slot: (options, subject, object, host) => new Slot(options, subject, object, host as never, document.baseURI),
   pending: readPending,
+  enter,
 };
 
 let source: URL | string | undefined;
