@@ -89,8 +89,6 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   #touched = false;
   /** Why the module is not there. */
   #failed: unknown;
-  /** The key that stands in the form's hidden field. */
-  #written: string | undefined;
 
   constructor(form: HTMLFormElement, controller: Controller) {
     super(controller);
@@ -128,7 +126,8 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
         form.removeEventListener("submit", this.#onSubmit as EventListener);
         this.#listen(form, "submit", this.#onSubmit);
         // The page's own key serves where the slot needs one; else the slot's stands in the field (R8).
-        slot.offer_page_key(this.#hidden("key")?.value ?? "");
+        const page = this.#hidden("key");
+        if (page && !shared().written.has(page)) slot.offer_page_key(page.value);
         this.told();
         setTimeout(this.#touch, IDLE_RESERVE_MS);
       },
@@ -164,19 +163,22 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   told(): void {
     const { slot, options, subject } = this.controller;
     if (!slot || (options.contract ?? "postonce") !== "postonce" || !(options.contract || options.status)) return;
-    // Of several operations it is the one that the form's own action names (R98).
-    const key = isOurs(this.form, null, options.url, this.#alone) ? slot.native_key() : undefined;
-    const before = this.#written?.split(" ")[0];
-    if (key === this.#written) return;
-    this.#written = key;
-    if (!key && this.#hidden("key")?.value !== before) return;
+    // One field carries one key: of several operations, that of the one which the form's own action names (R98).
+    const entitled = isOurs(this.form, null, options.url, this.#alone);
+    const key = entitled ? slot.native_key() : undefined;
+    const page = this.#hidden("key");
+    const writer = page && shared().written.get(page);
+    // Before the slot has a key, a server's own stays where it is.
+    if (!key && !(entitled ? writer : writer === this)) return;
     const [value = "", sent = ""] = key?.split(" ") ?? [];
+    if (page?.value === value && writer) return;
     for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject: key ? subject : "" })) {
       const field = this.#hidden(name) ?? this.form.ownerDocument.createElement("input");
       // Else an engine may restore an old key after a reload (B21).
       field.setAttribute("autocomplete", "off");
       Object.assign(field, { type: "hidden", name: RESERVED + name, value: text });
       if (!field.form) this.form.append(field);
+      shared().written.set(field, this);
     }
   }
 

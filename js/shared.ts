@@ -10,6 +10,8 @@ interface Shared {
   readonly definitions: WeakMap<Operation, OperationOptions>;
   /** Every binding of a form: two of its buttons may mean two operations (R98). */
   readonly bindings: WeakMap<HTMLFormElement, BoundForm[]>;
+  /** Hidden fields whose text is the library's, and who wrote it last: never taken for a server's key again (R8). */
+  readonly written: WeakMap<Element, BoundForm>;
 }
 
 /** To be raised when copies no longer understand each other's objects; those go separate ways, as two tabs do. */
@@ -18,6 +20,11 @@ const NAME = Symbol.for("postonce:1");
 /** Made at the first call: an import has no effect. */
 export function shared(): Shared {
   const page = globalThis as { [NAME]?: Shared };
-  page[NAME] ??= { controllers: new Map(), definitions: new WeakMap(), bindings: new WeakMap() };
+  page[NAME] ??= {
+    controllers: new Map(),
+    definitions: new WeakMap(),
+    bindings: new WeakMap(),
+    written: new WeakMap(),
+  };
   return page[NAME];
 }

@@ -75,11 +75,15 @@ if (isMain(import.meta.url)) {
     for (const { path, bytes } of files) console.log(`${String(bytes).padStart(8)}  ${path}`);
     const early = await brotliBytes(`${PACKAGE_PATH}early.js`);
     console.log(`${String(early).padStart(8)}  ${PACKAGE_PATH}early.js, for pages that take it`);
-    const { ceiling_bytes: ceiling, goal_bytes: goal, early_ceiling_bytes: earlyCeiling } = JSON.parse(
-      await readFile(join(ROOT, "size-budget.json"), "utf8"),
-    );
+    const {
+      ceiling_bytes: ceiling,
+      goal_bytes: goal,
+      early_ceiling_bytes: earlyCeiling,
+    } = JSON.parse(await readFile(join(ROOT, "size-budget.json"), "utf8"));
     if (process.argv.includes("--check") && early > earlyCeiling) {
-      throw new Stop(`The early script is ${early} bytes, ${early - earlyCeiling} above its ceiling of ${earlyCeiling}.`);
+      throw new Stop(
+        `The early script is ${early} bytes, ${early - earlyCeiling} above its ceiling of ${earlyCeiling}.`,
+      );
     }
     if (process.argv.includes("--check") && total > ceiling) {
       throw new Stop(`The package is ${total} bytes, ${total - ceiling} above the ceiling of ${ceiling}.`);

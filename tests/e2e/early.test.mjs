@@ -291,3 +291,34 @@ test("r80_given_a_module_that_traps_before_anything_is_sent_then_a_press_ends_in
     await restore();
   }
 });
+
+test("r8_given_a_form_that_is_bound_to_another_object_then_the_first_ones_key_is_never_taken_for_it", async () => {
+  await lab.open({ cart: "first" });
+  const value = () => lab.script(() => document.querySelector("[name=_idempotency_key]")?.value ?? "");
+  const first = await eventually("the first key stands there", value);
+  await lab.script(() => {
+    const { bindForm, operation } = globalThis.lab;
+    globalThis.lab.form = bindForm("#order", operation, { subject: "demo-user", object: "second" });
+  });
+  const second = await eventually("the second one's own", async () => {
+    const now = await value();
+    return now !== first && now;
+  });
+  await press();
+  await lab.until("succeeded");
+  assert.equal(await assertOneEffect(lab.server), second);
+});
+
+test("r98_r100_given_two_operations_on_one_form_then_the_field_carries_the_key_of_the_one_that_its_action_names", async () => {
+  await lab.open();
+  const value = () => lab.script(() => document.querySelector("[name=_idempotency_key]")?.value);
+  const order = await eventually("the order's key stands there", value);
+  await lab.driver.executeScript(`
+    const draft = lab.defineOperation({ name: "order.draft", url: "/drafts", status: { url: "/drafts/status" } });
+    window.draft = lab.bindForm("#order", draft, { subject: "demo-user", object: "cart-1" });`);
+  await eventually("the draft has a key", () => lab.script(() => globalThis.draft.snapshot.reference !== null));
+  assert.equal(await value(), order, "the form's own POST goes to /orders");
+  await lab.script(() => document.querySelector("#order").setAttribute("action", "/elsewhere"));
+  await lab.call("beginNew");
+  await eventually("no key goes to an address of neither", async () => (await value()) === "");
+});

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { assertOneEffect, commands } from "./evidence.mjs";
-import { openLab } from "./lab.mjs";
+import { eventually, openLab } from "./lab.mjs";
 
 let lab;
 before(async () => {
@@ -104,4 +104,68 @@ test("r97_given_a_running_intent_then_the_form_is_marked_busy_and_no_control_is_
   assert.deepEqual(await seen(), ["true", 0]);
   await lab.until("succeeded");
   assert.deepEqual(await seen(), ["false", 0]);
+});
+
+test("r96_given_controls_outside_the_form_and_a_form_associated_element_then_their_values_go_out", async () => {
+  await lab.script(() => {
+    customElements.define(
+      "x-note",
+      class extends HTMLElement {
+        static formAssociated = true;
+        connectedCallback() {
+          this.attachInternals().setFormValue("from an element of the page's own");
+        }
+      },
+    );
+    document.querySelector("[name=note]").remove();
+    const own = document.createElement("x-note");
+    own.setAttribute("name", "note");
+    document.querySelector("#order").append(own);
+    const quantity = document.querySelector("[name=quantity]");
+    quantity.setAttribute("form", "order");
+    quantity.value = "7";
+    document.body.append(quantity);
+  });
+  await lab.click();
+  await lab.until("succeeded");
+  const { quantity, note } = await order();
+  assert.deepEqual([quantity, note], [7, "from an element of the page's own"]);
+  await assertOneEffect(lab.server);
+});
+
+for (const [enctype, type] of [
+  ["application/x-www-form-urlencoded", /^application\/x-www-form-urlencoded/],
+  ["multipart/form-data", /^multipart\/form-data; ?boundary=/],
+  [null, /^application\/json$/],
+]) {
+  test(`r98_given_a_form_that_states_${enctype ?? "nothing"}_then_it_travels_so_and_is_the_same_wish`, async () => {
+    await lab.script((enctype) => {
+      if (enctype) document.querySelector("#submit").setAttribute("formenctype", enctype);
+    }, enctype);
+    await lab.fill({ quantity: "3", note: "ä ö\r\nü" });
+    await lab.server.plan([{ match: { attempt: 1 }, fault: "lost-answer" }]);
+    await lab.click();
+    await lab.until("succeeded");
+    await assertOneEffect(lab.server);
+    for (const { content_type } of commands(await lab.server.log())) assert.match(content_type, type);
+    // The status check compares the server's fingerprint with ours (R57); so does a replay.
+    assert.equal((await order()).quantity, 3);
+  });
+}
+
+test("r94_given_two_bound_forms_on_a_page_then_each_is_a_wish_of_its_own", async () => {
+  await lab.script(() => {
+    const second = document.querySelector("#order").cloneNode(true);
+    second.id = "second";
+    second.querySelector("#submit").id = "submit-second";
+    second.querySelector("[name=quantity]").value = "8";
+    document.body.append(second);
+    globalThis.lab.bindForm(second, globalThis.lab.operation, { subject: "demo-user", object: "cart-of-the-second" });
+  });
+  await lab.click();
+  await lab.click("#submit-second");
+  await eventually("both are placed", async () => (await lab.server.effects()).count === 2);
+  const { orders, by_key } = await lab.server.effects();
+  assert.deepEqual(orders.map(({ quantity }) => quantity).sort(), [2, 8]);
+  assert.equal(Object.keys(by_key).length, 2);
 });

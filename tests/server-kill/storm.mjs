@@ -54,7 +54,8 @@ export async function storm({ store, keys, parallel, processes, seed, progress =
     const strike = async () => {
       while (!over) {
         await passed(between(BETWEEN_BLOWS_MS));
-        if (home.cut && dice() < 0.4) {
+        // A cut first, so that the shortest storm has one.
+        if (home.cut && (blows.cuts === 0 || dice() < 0.4)) {
           await home.cut();
           blows.cuts += 1;
           continue;

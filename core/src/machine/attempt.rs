@@ -322,12 +322,8 @@ impl Machine {
         let attempts = self.record.current.as_ref().map_or(0, |current| current.attempts);
         let after = after.filter(|_| !planted::is_on(Bug::RetryAfterIgnored));
         let floor = if planted::is_on(Bug::NoFloor) { Millis(1) } else { floor };
-        // Written down, so that whichever document goes on keeps it: the asked wait, and the floor of a server that is away.
-        let written = after.or((floor == backoff::FLOOR_UNAVAILABLE).then_some(floor));
-        if let (Some(wait), Some(current)) = (written, &mut self.record.current) {
-            let until = now.wall.plus(wait.min(self.operation.retention));
-            current.not_before =
-                Some(if after.is_some() { until } else { current.not_before.map_or(until, |at| at.max(until)) });
+        if let (Some(after), Some(current)) = (after, &mut self.record.current) {
+            current.not_before = Some(now.wall.plus(after.min(self.operation.retention)));
         }
         if attempts >= self.operation.attempts {
             // With no room for another attempt anyway, the budget is why (F58).

@@ -117,7 +117,7 @@ enum Then {
 /// assert_eq!(machine.state().name(), "idle");
 /// assert_eq!(effects.len(), 1, "one announcement");
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Machine {
     operation: Operation,
     setting: Setting,
@@ -161,6 +161,8 @@ pub struct Machine {
     asking: Option<Ticket>,
     tickets: u32,
     random: u32,
+    /// No attempt before: the driver that is gone may just have met a server that was away (R46).
+    hold_until: Mono,
     /// A key that the server wrote into the page, while no slot has taken it (R8).
     page_key: Option<Key>,
 }
@@ -200,6 +202,7 @@ impl Machine {
             asking: None,
             tickets: 0,
             random,
+            hold_until: Mono(0),
             page_key: None,
         }
     }

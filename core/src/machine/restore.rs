@@ -8,6 +8,7 @@ use super::inquiry::Purpose;
 use super::state::{Cause, NotSentReason, Problem, State, Success, UnknownReason};
 use super::submit::is_digest_of;
 use super::{Activity, Machine, Turn};
+use crate::backoff;
 use crate::planted::{self, Bug};
 use crate::record::{self, Current, Ending, Phase, Record, RecordFault, Tombstone};
 use crate::time::{Now, Wall};
@@ -154,6 +155,9 @@ impl Machine {
             current.lease_until = Wall(0);
             if current.phase == Phase::Sending {
                 current.raise_doubt(Cause::DocumentLost);
+            }
+            if current.phase == Phase::Waiting {
+                self.hold_until = now.mono.plus(backoff::FLOOR_UNAVAILABLE);
             }
         }
         let purpose = if pressed { Purpose::BeforeResend } else { Purpose::Load };

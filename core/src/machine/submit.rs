@@ -302,6 +302,8 @@ impl Machine {
             self.wait(now, OFFLINE_LOOK, WaitReason::Offline, Then::Attempt, fx);
         } else if let Some(at) = held_until {
             self.wait_or_end(now, at.since(now.wall), WaitReason::RetryAfter, Then::Attempt, fx);
+        } else if self.hold_until > now.mono {
+            self.wait_or_end(now, self.hold_until.since(now.mono), WaitReason::Backoff, Then::Attempt, fx);
         } else {
             self.claim(now, fx);
         }

@@ -417,7 +417,7 @@ fn r46_given_an_unavailable_server_and_a_driver_that_is_gone_then_the_next_docum
     two.feed(Event::DriveGranted);
     two.answer_inquiry(status(&one.key(), "2", "not_found"));
     assert_eq!(two.sent.len(), 0, "half a second is too soon");
-    two.run(700);
+    two.run(1_100);
     assert_eq!(two.sent.len(), 1);
 }
 
