@@ -168,13 +168,14 @@ export class Controller {
   /** The module trapped. What was under way is in doubt, as the record says already; only a new document can tell (R80). */
   #died(cause: unknown): void {
     if (this.#failure) return;
+    // Before anybody could call it once more.
+    this.slot = undefined;
     const { snapshot } = this;
     if (RUNNING.has(snapshot.state)) {
       const doubt = { possible: true, firstAttempt: 1, cause: "document_lost" };
       const said = snapshot.doubt.possible ? snapshot.doubt : doubt;
       this.#show(freeze({ ...snapshot, state: "unknown", why: "document_lost", doubt: said, may: [] }) as Snapshot);
     }
-    this.slot = undefined;
     const error = new ModuleError(cause);
     this.ready = Promise.reject(error);
     this.ready.catch(() => {});
