@@ -1,7 +1,7 @@
 /** One slot in this page: what its machine says, and the promises that wait for it. */
 
-import { MisuseError, PostonceError } from "./errors.js";
-import { loadModule, type SlotHandle } from "./loader.js";
+import { MisuseError, ModuleError, PostonceError } from "./errors.js";
+import { isTrap, loadModule, type SlotHandle } from "./loader.js";
 import { checkHeaders } from "./options.js";
 import type { OperationOptions, Snapshot, SubmitOutcome } from "./types.js";
 
@@ -21,6 +21,8 @@ export interface Source {
   offer(volatile?: Readonly<Record<string, string>>): Promise<Offer>;
   /** Something changed. */
   told(): void;
+  /** The module is not there, or not any more. */
+  failed(error: unknown): void;
 }
 
 /** What the module writes: members that are absent there are `null` here. */
@@ -112,7 +114,7 @@ export class Controller {
   source: Source | undefined;
   /** The module's side, once it is there and has read the record. */
   slot: SlotHandle | undefined;
-  readonly ready: Promise<SlotHandle>;
+  ready: Promise<SlotHandle>;
   #tellRecordRead = (): void => {};
   readonly #recordRead = new Promise<void>((resolve) => {
     this.#tellRecordRead = resolve;
@@ -123,6 +125,7 @@ export class Controller {
   /** For each submit that waits for its answer, everybody who is to hear it. */
   readonly #waiting: Settle<SubmitOutcome>[][] = [];
   #next: Settle<SubmitOutcome>[] = [];
+  #coming = false;
   #gestures: Settle<Snapshot>[] = [];
   /** Why the module is not there. */
   #failure: unknown;
@@ -141,10 +144,43 @@ export class Controller {
       return slot;
     });
     // Whoever waits for an answer is told; a page that only binds must not end in an unhandled rejection.
-    this.ready.catch((error: unknown) => {
-      this.#failure = error;
-      for (const { reject } of [...this.#waiting.splice(0).flat(), ...this.#next.splice(0)]) reject(error);
-    });
+    this.ready.then(
+      () => {
+        // Nobody is there to catch what a callback throws.
+        addEventListener("error", ({ error }) => isTrap(error) && this.#died(error));
+        addEventListener("unhandledrejection", ({ reason }) => isTrap(reason) && this.#died(reason));
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = error;
+    for (const { reject } of [
+      ...this.#waiting.splice(0).flat(),
+      ...this.#next.splice(0),
+      ...this.#gestures.splice(0),
+    ]) {
+      reject(error);
+    }
+  }
+
+  /** The module trapped. What was under way is in doubt, as the record says already; only a new document can tell (R80). */
+  #died(cause: unknown): void {
+    if (this.#failure) return;
+    // Before anybody could call it once more.
+    this.slot = undefined;
+    const { snapshot } = this;
+    if (RUNNING.has(snapshot.state)) {
+      const doubt = { possible: true, firstAttempt: 1, cause: "document_lost" };
+      const said = snapshot.doubt.possible ? snapshot.doubt : doubt;
+      this.#show(freeze({ ...snapshot, state: "unknown", why: "document_lost", doubt: said, may: [] }) as Snapshot);
+    }
+    const error = new ModuleError(cause);
+    this.ready = Promise.reject(error);
+    this.ready.catch(() => {});
+    this.#fail(error);
+    this.source?.failed(error);
   }
 
   subscribe(listener: (snapshot: Snapshot) => void): () => void {
@@ -168,7 +204,7 @@ export class Controller {
   submitted(): Promise<SubmitOutcome> {
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      (this.#waiting.at(-1) ?? this.#next).push({ resolve, reject });
+      ((!this.#coming && this.#waiting.at(-1)) || this.#next).push({ resolve, reject });
     });
   }
 
@@ -184,9 +220,22 @@ export class Controller {
     );
   }
 
-  /** A submit of a bound form begins; its answer is for whoever asked for the next one. */
-  submitting(): void {
-    this.#waiting.push(this.#next.splice(0));
+  /** A submit event begins: what the page's own handlers ask for now is the answer to this one, whatever runs already. */
+  coming(): void {
+    this.#coming = true;
+    // Should it be cancelled, or go by some other way.
+    setTimeout(() => {
+      this.#coming = false;
+    });
+  }
+
+  /** A submit of a bound form begins, or joins the last one; its answer is for whoever asked for the next one. */
+  submitting(joins = false): void {
+    this.#coming = false;
+    const next = this.#next.splice(0);
+    const last = joins && this.#waiting.at(-1);
+    if (last) last.push(...next);
+    else this.#waiting.push(next);
   }
 
   #settleGestures(): void {
@@ -198,7 +247,12 @@ export class Controller {
 
   changed(text: string): void {
     this.#tellRecordRead();
-    this.snapshot = readSnapshot(text, this.options.url);
+    this.#show(readSnapshot(text, this.options.url));
+    this.#settleGestures();
+  }
+
+  #show(snapshot: Snapshot): void {
+    this.snapshot = snapshot;
     this.source?.form.setAttribute("aria-busy", String(RUNNING.has(this.snapshot.state)));
     this.source?.told();
     for (const listener of [...this.#listeners]) {
@@ -209,7 +263,6 @@ export class Controller {
         reportError(error);
       }
     }
-    this.#settleGestures();
   }
 
   reply(all: boolean, kind: SubmitOutcome["kind"], detail: string): void {

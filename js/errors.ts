@@ -22,6 +22,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   no_secure_random: "Use a browser with crypto.getRandomValues.",
   unknown_outcome: "Use applied, not_applied or left_open.",
   module_unavailable: "Serve postonce_bg.wasm beside the script or configure() it, and allow wasm-unsafe-eval.",
+  module_trapped: "Reload the page: it looks what became of it.",
   missing: "Pass a text that is not empty.",
   "malformed-name": "Use letters, digits, dots, dashes and underscores.",
   "safe-method-with-effect": "Use POST.",
@@ -79,12 +80,15 @@ export class MisuseError extends PostonceError {
   override readonly name = "MisuseError";
 }
 
-/** The module could not be loaded; nothing was sent (R80). */
+/**
+ * The module could not be loaded, and nothing was sent; or it trapped (`module_trapped`), and what was under way is `unknown`
+ * (R80).
+ */
 export class ModuleError extends PostonceError {
   override readonly name = "ModuleError";
 
   constructor(cause: unknown) {
-    super("module_unavailable");
+    super(cause instanceof WebAssembly.RuntimeError ? "module_trapped" : "module_unavailable");
     this.cause = cause;
   }
 }

@@ -4,9 +4,11 @@ import type { Early } from "./early.js";
 import { MisuseError } from "./errors.js";
 import { digested, filesOf } from "./files.js";
 import { SlotIntent } from "./intent.js";
+import { shared } from "./shared.js";
 import type { FormIntent, SubmitOutcome } from "./types.js";
 
 type Disableable = { disabled: boolean };
+type Control = { name?: string; value?: string; checked?: boolean; selectedOptions?: Iterable<HTMLOptionElement> };
 
 /** A page that is not touched reserves its key after this long. */
 const IDLE_RESERVE_MS = 200;
@@ -18,11 +20,19 @@ const SUBMIT_BUTTONS = "button:not([type=button],[type=reset]),input[type=submit
 /** The script that held submits before the module was there, where the page has it. */
 const early = (): Early | undefined => (globalThis as { postonceEarly?: Early }).postonceEarly;
 
-/** Hidden fields whose text is the library's, or has been offered to a slot: never taken for a server's key again (R8). */
-const ours = new WeakSet<Element>();
+/** What the controls hold, asked without a `formdata` event; `left` names those that do not count. */
+function valuesOf(form: HTMLFormElement, left: readonly string[] = []): string {
+  const counts = ({ name }: Control): boolean => !(name?.startsWith(RESERVED) || left.includes(name ?? ""));
+  const held = ({ value, checked, selectedOptions }: Control): unknown[] => [
+    value,
+    checked,
+    [...(selectedOptions ?? [])].map((option) => option.value),
+  ];
+  return JSON.stringify(([...form.elements] as Control[]).filter(counts).map(held));
+}
 
-/** Every binding of a form: two of its buttons may mean two operations (R98). */
-const bindings = new WeakMap<HTMLFormElement, BoundForm[]>();
+/** Every binding of the form, in order. */
+const bindingsOf = (form: HTMLFormElement): BoundForm[] => shared().bindings.get(form) ?? [];
 
 /**
  * GET, dialog, other windows and other addresses are the page's own business (R94). `alone`: no other operation is bound
@@ -56,7 +66,7 @@ function formData(form: HTMLFormElement, submitter: HTMLElement | null): FormDat
 /** The binding of the form to that slot, if there is one; any of the same operation to another slot ends (R25, R78). */
 export function boundTo(form: HTMLFormElement, controller: Controller): BoundForm | undefined {
   let found: BoundForm | undefined;
-  for (const bound of [...(bindings.get(form) ?? [])]) {
+  for (const bound of [...bindingsOf(form)]) {
     if (bound.isOf(controller)) found = bound;
     // Another person, or another object, on the same page.
     else if (bound.operation === controller.options.name) bound.unbind();
@@ -72,6 +82,7 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   #locked: Disableable[] = [];
   /** What the last snapshot was taken of. */
   #submitter: HTMLElement | null = null;
+  #values = "";
   #edited = true;
   /** A submit was made and is not with the module yet. */
   #held = false;
@@ -83,9 +94,10 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
     super(controller);
     this.form = form;
     controller.source = this;
-    const all = bindings.get(form) ?? [];
-    all.push(this);
-    bindings.set(form, all);
+    const all = [...bindingsOf(form), this];
+    shared().bindings.set(form, all);
+    // The key that stands in the form may not be theirs to write any more.
+    for (const bound of all) bound.told();
     // Else an engine may keep them disabled over a reload, as the page's own handler left them (B21).
     for (const button of this.#controls(SUBMIT_BUTTONS)) button.setAttribute("autocomplete", "off");
 
@@ -96,6 +108,7 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
       "submit",
       () => {
         this.#enabled = this.#controls(":enabled");
+        controller.coming();
       },
       true,
     );
@@ -114,18 +127,18 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
         this.#listen(form, "submit", this.#onSubmit);
         // The page's own key serves where the slot needs one; else the slot's stands in the field (R8).
         const page = this.#hidden("key");
-        if (page && !ours.has(page)) slot.offer_page_key(page.value);
+        if (page && !shared().written.has(page)) slot.offer_page_key(page.value);
         this.told();
         setTimeout(this.#touch, IDLE_RESERVE_MS);
       },
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => this.failed(error),
     );
     const held = early()?.take(form);
     if (held) this.#begin(held.data, held.submitter);
   }
 
   /** Without the module nothing is sent; the listener stays, so that no unkeyed POST leaves either (R80). */
-  #fail(error: unknown): void {
+  failed(error: unknown): void {
     const held = this.#held;
     this.#held = false;
     this.#failed = error;
@@ -150,21 +163,27 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   told(): void {
     const { slot, options, subject } = this.controller;
     if (!slot || (options.contract ?? "postonce") !== "postonce" || !(options.contract || options.status)) return;
-    // One field cannot carry the keys of two operations: then a POST that bypasses the library is refused for want of one.
-    const key = bindings.get(this.form)?.length === 1 ? slot.native_key() : undefined;
+    // One field carries one key: of several operations, that of the one which the form's own action names (R98).
+    const entitled = isOurs(this.form, null, options.url, this.#alone);
+    const key = entitled ? slot.native_key() : undefined;
     const page = this.#hidden("key");
+    const writer = page && shared().written.get(page);
     // Before the slot has a key, a server's own stays where it is.
-    if (!key && !(page && ours.has(page))) return;
+    if (!key && !(entitled ? writer : writer === this)) return;
     const [value = "", sent = ""] = key?.split(" ") ?? [];
-    if (page?.value === value && ours.has(page)) return;
-    for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject })) {
+    if (page?.value === value && writer) return;
+    for (const [name, text] of Object.entries({ key: value, first_sent: sent, subject: key ? subject : "" })) {
       const field = this.#hidden(name) ?? this.form.ownerDocument.createElement("input");
       // Else an engine may restore an old key after a reload (B21).
       field.setAttribute("autocomplete", "off");
       Object.assign(field, { type: "hidden", name: RESERVED + name, value: text });
       if (!field.form) this.form.append(field);
-      ours.add(field);
+      shared().written.set(field, this);
     }
+  }
+
+  get #alone(): boolean {
+    return bindingsOf(this.form).length === 1;
   }
 
   #hidden(name: string): HTMLInputElement | undefined {
@@ -192,9 +211,9 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   override unbind(): void {
     super.unbind();
     this.#off.abort();
-    bindings.set(
+    shared().bindings.set(
       this.form,
-      (bindings.get(this.form) ?? []).filter((bound) => bound !== this),
+      bindingsOf(this.form).filter((bound) => bound !== this),
     );
   }
 
@@ -226,20 +245,26 @@ export class BoundForm extends SlotIntent implements FormIntent, Source {
   readonly #onSubmit = (event: SubmitEvent): void => {
     const { form, controller } = this;
     const { submitter } = event;
-    const alone = bindings.get(form)?.length === 1;
-    if (event.defaultPrevented || !isOurs(form, submitter, controller.options.url, alone)) return;
+    if (event.defaultPrevented || !isOurs(form, submitter, controller.options.url, this.#alone)) return;
     event.preventDefault();
     // One that is still on its way to the module takes this one in (R79, R95).
-    if (this.#held) return;
+    if (this.#held) {
+      controller.submitting(true);
+      return;
+    }
     if (this.#failed) {
       this.#submitter = submitter;
       this.#held = true;
-      this.#fail(this.#failed);
+      this.failed(this.#failed);
       return;
     }
     controller.submitting();
+    // Scripts change fields without an event.
+    const values = valuesOf(form, controller.options.volatile);
+    const same = submitter === this.#submitter && !this.#edited && values === this.#values;
     // Joins the running intent; `formdata` has fired for it already (R95, R96).
-    if (RUNNING.has(this.snapshot.state) && submitter === this.#submitter && !this.#edited) return;
+    if (RUNNING.has(this.snapshot.state) && same) return;
+    this.#values = values;
     this.#submitter = submitter;
     this.#edited = false;
     this.#begin(this.#snapshot(submitter), submitter, false);

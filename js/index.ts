@@ -14,18 +14,15 @@ import { BoundForm, boundTo } from "./form.js";
 import { ValueSlot } from "./intent.js";
 import { configure, loadModule } from "./loader.js";
 import { checkOptions, isSecretControl } from "./options.js";
+import { shared } from "./shared.js";
 import type { BindOptions, FormIntent, Operation, OperationOptions, PendingIntent, ValueIntent } from "./types.js";
 
 export { MisuseError, ModuleError, OptionError, PostonceError } from "./errors.js";
 export type * from "./types.js";
 export { configure };
 
-/** One controller for each slot of the page, whoever binds it (R78). */
-const controllers = new Map<string, Controller>();
-/** Options by the operation that was made of them. */
-const definitions = new WeakMap<Operation, OperationOptions>();
-
 function controllerOf(operation: Operation, { subject, object }: BindOptions): Controller {
+  const { controllers, definitions } = shared();
   const options = definitions.get(operation);
   if (!options) throw new MisuseError("not_an_operation");
   if (typeof subject !== "string" || !(subject || options.anonymous)) throw new MisuseError("subject_missing");
@@ -60,7 +57,7 @@ export function defineOperation(options: OperationOptions): Operation {
     name: kept.name,
     intent: (bind: BindOptions): ValueIntent => new ValueSlot(controllerOf(operation, bind)),
   });
-  definitions.set(operation, kept);
+  shared().definitions.set(operation, kept);
   return operation;
 }
 
@@ -76,7 +73,7 @@ export function bindForm(target: string | HTMLFormElement, operation: Operation,
   const controller = controllerOf(operation, options);
   const bound = boundTo(form, controller);
   if (bound) return bound;
-  for (const name of definitions.get(operation)?.remember ?? []) {
+  for (const name of controller.options.remember ?? []) {
     for (const element of form.elements) {
       if (element.getAttribute("name") === name && isSecretControl(element)) {
         throw new OptionError("remember", "sensitive-remember", name);
@@ -88,11 +85,19 @@ export function bindForm(target: string | HTMLFormElement, operation: Operation,
 
 /** Tells the library who is there now; `null` after a logout. Intents of anybody else become inert (R25, R93). */
 export function setSubject(subject: string | null): void {
+  const { controllers } = shared();
   for (const [slot, controller] of controllers) {
     if ((JSON.parse(slot) as string[])[0] === subject) continue;
-    controller.slot?.change_subject();
+    if (controller.slot) controller.slot.change_subject();
+    // Before what is held for it is handed over.
+    else controller.ready.then((late) => late.change_subject()).catch(() => {});
     controllers.delete(slot);
   }
+  // Wishes of other pages keep nothing of theirs either. Whoever comes erases it at their own bind.
+  if (subject === null || controllers.size)
+    loadModule()
+      .then((module) => module.enter(subject ?? ""))
+      .catch(() => {});
 }
 
 /** The open intents that this device knows of, on whatever page the person landed. */

@@ -1,5 +1,5 @@
 /** Loads the module once for the whole page, at the first bind (R79). */
-import init, { Digest, pending as readPending, Slot } from "#wasm";
+import init, { Digest, enter, pending as readPending, Slot } from "#wasm";
 import { ModuleError } from "./errors.js";
 
 /** One slot as the module offers it. */
@@ -31,12 +31,14 @@ export interface LoadedModule {
   digest(): DigestHandle;
   slot(options: string, subject: string, object: string, host: object): SlotHandle;
   pending(done: (text: string) => void): void;
+  enter(subject: string): void;
 }
 
 const MODULE: LoadedModule = {
   digest: () => new Digest(),
   slot: (options, subject, object, host) => new Slot(options, subject, object, host as never, document.baseURI),
   pending: readPending,
+  enter,
 };
 
 let source: URL | string | undefined;
@@ -56,4 +58,15 @@ export function loadModule(): Promise<LoadedModule> {
     },
   );
   return loading;
+}
+
+/**
+ * Whether that is a trap in the module. It is in the middle of a step then, and never called again in this document (R80).
+ */
+export function isTrap(error: unknown): error is WebAssembly.RuntimeError {
+  // Of another module in the page it says nothing: our own glue stands in the stack of ours.
+  if (!(error instanceof WebAssembly.RuntimeError && error.stack?.includes(import.meta.url))) return false;
+  loading = Promise.reject(new ModuleError(error));
+  loading.catch(() => {});
+  return true;
 }

@@ -21,7 +21,7 @@ use crate::clock::now;
 use crate::fetch::{self, Outcome, Request};
 use crate::host::Host;
 use crate::journal::PersistReport;
-use crate::page::{Page, is_online, page};
+use crate::page::{Page, enter, is_online, page};
 use crate::payload::{self, Payload, Unusable};
 use crate::tabs::{Drive, Hold};
 
@@ -100,6 +100,7 @@ impl Driver {
         let started = driver.clone();
         page.journal.read(&slot, move |stored| {
             started.dispatch(Event::Loaded { database: stored.database, local: stored.local });
+            enter(&started.0.subject);
         });
         driver
     }
@@ -436,7 +437,7 @@ fn run(work: &First<Box<dyn FnOnce(Option<Hold>)>>, hold: Option<Hold>) {
 }
 
 /// Sixteen bytes of the platform's CSPRNG; `None` where there is none: then nothing is sent (R3).
-fn entropy() -> Option<Entropy> {
+pub(crate) fn entropy() -> Option<Entropy> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok().map(|()| Entropy(bytes))
 }

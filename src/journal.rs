@@ -130,16 +130,23 @@ impl Journal {
         put_local(name, text);
     }
 
-    /// The text of every slot's record, the higher of both stores.
-    pub fn pending(&self, done: impl FnOnce(Vec<String>) + 'static) {
+    /// Of every slot its hash and the text of its record, the higher of both stores.
+    pub fn records(&self, done: impl FnOnce(Vec<(String, String)>) + 'static) {
         let done = once(move |found| {
-            let mut texts = Vec::new();
-            for text in items(&found) {
-                texts.extend(text.as_string());
+            let mut records = Vec::new();
+            for record in items(&found) {
+                if let (Some(hash), Some(text)) = (get(&record, "0").as_string(), get(&record, "1").as_string()) {
+                    records.push((hash, text));
+                }
             }
-            done(texts);
+            done(records);
         });
         read(&self.0, ALL, &done);
+    }
+
+    /// Writes `text` for the slot of that hash if what is stored is of the version `expect` still. Nobody hears how it went.
+    pub(crate) fn replace(&self, hash: &str, text: &str, version: Version, expect: Version) {
+        persist(&self.0, hash, text, &ordered(version), &ordered(expect), false, &once(|_| {}));
     }
 }
 

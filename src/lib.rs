@@ -128,6 +128,12 @@ impl Slot {
     }
 }
 
+/// That subject is there now; empty after a logout (R93).
+#[wasm_bindgen]
+pub fn enter(subject: &str) {
+    page::enter(subject);
+}
+
 /// Reads the open records of this origin for `pending()`: their texts, one for each slot.
 #[wasm_bindgen]
 pub fn pending(done: JsValue) {

@@ -5,13 +5,14 @@ use std::rc::{Rc, Weak};
 
 use postonce_core::json::Writer;
 use postonce_core::key::Key;
-use postonce_core::machine::event::Event;
-use postonce_core::record::{self, OpenEnding};
+use postonce_core::machine::event::{Entropy, Event};
+use postonce_core::record::{self, OpenEnding, owner_of};
 use postonce_core::time::Wall;
 use wasm_bindgen::prelude::*;
 
 use crate::callback::repeated;
-use crate::driver::{Driver, Inner};
+use crate::clock::now;
+use crate::driver::{Driver, Inner, entropy};
 use crate::journal::Journal;
 use crate::member::{call, get};
 use crate::tabs::Tabs;
@@ -34,6 +35,8 @@ pub(crate) struct Page {
     /// The document is going, perhaps to come back: what its requests say now is its own end, not theirs (F12, R75).
     leaving: Cell<bool>,
     drivers: RefCell<Vec<Weak<Inner>>>,
+    /// Who is there, as records say it; empty before the first bind.
+    owner: RefCell<String>,
 }
 
 thread_local! {
@@ -50,6 +53,7 @@ pub(crate) fn page() -> Rc<Page> {
         tabs: Tabs::new(),
         leaving: Cell::new(false),
         drivers: RefCell::default(),
+        owner: RefCell::default(),
     });
     page.listen();
     PAGE.set(Some(Rc::clone(&page)));
@@ -117,13 +121,33 @@ impl Page {
     }
 }
 
+/// That subject is there now: what wishes of anybody else remember goes (R93). Once in a page for whoever stays.
+pub(crate) fn enter(subject: &str) {
+    let owner = owner_of(subject);
+    let page = page();
+    if page.owner.replace(owner.clone()) == owner {
+        return;
+    }
+    let journal = page.journal.clone();
+    page.journal.records(move |records| {
+        let writer = entropy().map_or(0, |Entropy([a, b, c, d, ..])| u32::from_le_bytes([a, b, c, d]));
+        for (hash, text) in records {
+            let Ok(mut record) = record::read(&text) else { continue };
+            let before = record.version;
+            if record.erase_unless(&owner, now().wall, writer) {
+                journal.replace(&hash, &record.write(), record.version, before);
+            }
+        }
+    });
+}
+
 /// Calls `done` with the JSON of every open intent on this device (R88: ids are hashed).
 pub(crate) fn pending(done: JsValue) {
-    page().journal.pending(move |texts| call(&done, &open_intents(&texts).into()));
+    page().journal.records(move |records| call(&done, &open_intents(&records).into()));
 }
 
 /// Reference and instant of each open intent among the stored records, as JSON.
-fn open_intents(texts: &[String]) -> String {
+fn open_intents(records: &[(String, String)]) -> String {
     let mut w = Writer::array();
     let mut put = |key: &Key, since: Wall| {
         w.item_begin_object();
@@ -131,7 +155,7 @@ fn open_intents(texts: &[String]) -> String {
         w.number("since", since.0);
         w.end();
     };
-    for text in texts {
+    for (_, text) in records {
         let Ok(record) = record::read(text) else { continue };
         if let Some(current) = &record.current
             && current.is_open()

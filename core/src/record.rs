@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use crate::fingerprint::Digest;
 use crate::key::Key;
 use crate::machine::state::{Cause, DisputeReason, Doubt, NotSentReason, Ruling, SuspendReason, UnknownReason};
+use crate::slot::hash_hex;
 use crate::time::{Millis, Wall};
 
 /// Schema of the values written by this version.
@@ -99,6 +100,8 @@ pub struct Current {
     pub checked_at: Wall,
     /// Remembered fields (R88).
     pub remembered: Vec<(String, String)>,
+    /// Whose those are: [`owner_of`] the subject. Empty in records of versions that did not say.
+    pub owner: String,
 }
 
 /// How an intent ended.
@@ -219,6 +222,7 @@ impl Current {
             lease_until: Wall(0),
             checked_at: Wall(0),
             remembered: Vec::new(),
+            owner: String::new(),
         }
     }
 
@@ -240,12 +244,33 @@ impl Current {
     }
 }
 
+/// What a record says of its subject: enough to know one's own, and no name (R88, R93).
+#[must_use]
+pub fn owner_of(subject: &str) -> String {
+    hash_hex(["owner:", subject].concat().as_bytes())
+}
+
 impl Record {
     /// Drops every remembered field value (R93).
     pub fn erase_remembered(&mut self) {
         if let Some(current) = &mut self.current {
             current.remembered.clear();
+            current.owner.clear();
         }
+    }
+
+    /// Drops remembered values that are somebody else's than `owner`'s, as the next version; answers whether there were
+    /// any. Not while a document drives the intent: that one would be outrun (R93).
+    #[must_use]
+    pub fn erase_unless(&mut self, owner: &str, now: Wall, writer: u32) -> bool {
+        let Some(current) = &self.current else { return false };
+        if current.remembered.is_empty() || current.owner == owner || current.lease_until > now {
+            return false;
+        }
+        self.erase_remembered();
+        self.version.rev = self.version.rev.saturating_add(1);
+        self.version.writer = writer;
+        true
     }
 
     /// The higher of two copies; of equals the first (R65).

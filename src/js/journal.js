@@ -75,8 +75,8 @@ export async function opened(journal, done) {
 }
 
 /**
- * Both copies of the slot as found; for an empty hash, the copy that counts of every slot.
- * @param {Journal} journal @param {string} hash @param {(texts: (string | undefined)[]) => void} done
+ * Both copies of the slot as found; for an empty hash, of every slot its hash and the copy that counts.
+ * @param {Journal} journal @param {string} hash @param {(found: any[]) => void} done
  */
 export async function read(journal, hash, done) {
   /** @type {Row[]} None when they cannot be read. */
@@ -87,7 +87,7 @@ export async function read(journal, hash, done) {
   for (const row of rows) {
     if (RECORD.test(PREFIX + row.slot)) found.set(row.slot, highest([found.get(row.slot), textOf(row)]));
   }
-  done([...found.values()]);
+  done([...found]);
 }
 
 /**

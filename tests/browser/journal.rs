@@ -300,7 +300,7 @@ async fn r82_given_no_store_at_all_then_every_persist_says_so() {
     replace("localStorage", "throwing");
     let journal = open().await;
     let report = persist(&journal, &slot, &live(version(1, 1, 1), "a"), version(1, 1, 1), None).await;
-    let pending = eventually(|done| journal.pending(done)).await;
+    let pending = eventually(|done| journal.records(done)).await;
     restore("localStorage");
     restore("indexedDB");
     assert_eq!(report, PersistReport::Failed(StoreFault::Unavailable));
@@ -376,7 +376,7 @@ async fn r65_given_a_higher_local_copy_then_it_counts_and_pending_lists_the_slot
     set_local_text(&slot.record_name(), &high);
     let report = persist(&journal, &slot, &low, version(1, 1, 2), Some(version(1, 1, 1))).await;
     assert_eq!(report, PersistReport::Outrun(high.clone()), "the lower copy never decides");
-    let pending = eventually(|done| journal.pending(done)).await;
-    assert_eq!(pending.iter().filter(|text| **text == high).count(), 1);
-    assert!(!pending.contains(&low));
+    let pending = eventually(|done| journal.records(done)).await;
+    assert_eq!(pending.iter().filter(|(_, text)| *text == high).count(), 1);
+    assert!(!pending.iter().any(|(_, text)| *text == low));
 }

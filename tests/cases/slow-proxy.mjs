@@ -6,8 +6,10 @@ import { createServer, request } from "node:http";
  * Starts it on a free port. `openLab({ front: proxy.inFrontOf })` opens the pages through it.
  * @param {{
  *   delayMs?: (incoming: import("node:http").IncomingMessage) => number,
+ *   cut?: (incoming: import("node:http").IncomingMessage) => boolean,
+ *   clones?: (incoming: import("node:http").IncomingMessage) => boolean,
  *   onAnswer?: (incoming: import("node:http").IncomingMessage, headers: Record<string, unknown>) => void,
- * }} rules how long to hold a request back once its body is here; what to change in an answer's headers
+ * }} rules how long to hold a request back once its body is here; whether to cut the connection instead, or to deliver a copy at once whose answer is nobody's; what to change in an answer's headers
  */
 export async function startSlowProxy(rules) {
   /** What was delivered, in order: when the sender left, if it did, and what the server answered. */
@@ -15,6 +17,10 @@ export async function startSlowProxy(rules) {
   const timers = new Set();
   let target;
   const proxy = createServer((incoming, outgoing) => {
+    if (rules.cut?.(incoming)) {
+      incoming.socket.destroy();
+      return;
+    }
     const delivery = { method: incoming.method, path: pathOf(incoming), senderLeft: false, status: null };
     deliveries.push(delivery);
     const chunks = [];
@@ -23,6 +29,7 @@ export async function startSlowProxy(rules) {
       delivery.senderLeft = !outgoing.writableFinished;
     });
     incoming.on("end", () => {
+      if (rules.clones?.(incoming)) deliverCopy(`${target}${incoming.url}`, incoming, Buffer.concat(chunks));
       const timer = setTimeout(() => {
         timers.delete(timer);
         deliver(`${target}${incoming.url}`, incoming, Buffer.concat(chunks), outgoing, delivery, rules);
@@ -40,7 +47,7 @@ export async function startSlowProxy(rules) {
     },
     /** Replaces the rules for the requests to come. */
     set(next) {
-      for (const name of ["delayMs", "onAnswer"]) delete rules[name];
+      for (const name of ["delayMs", "cut", "clones", "onAnswer"]) delete rules[name];
       Object.assign(rules, next);
       deliveries.length = 0;
     },
@@ -66,5 +73,11 @@ function deliver(url, incoming, body, outgoing, delivery, rules) {
     answer.pipe(outgoing);
   });
   onward.on("error", () => outgoing.destroy());
+  onward.end(body);
+}
+
+function deliverCopy(url, { method, headers }, body) {
+  const onward = request(url, { method, headers, agent: false }, (answer) => answer.resume());
+  onward.on("error", () => {});
   onward.end(body);
 }

@@ -3,18 +3,39 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
+import { startSlowProxy } from "../cases/slow-proxy.mjs";
 import { assertOneEffect, commands, keysOf } from "./evidence.mjs";
 import { eventually, openLab } from "./lab.mjs";
 
 const SUBJECT = "demo-user";
 const CART = "cart-1";
 
+const POLICY = "content-security-policy";
+
 let lab;
+let proxy;
+/** Pages are served with a policy that allows no WebAssembly. */
+let strict = false;
+/** Whoever asks for the module's file finds the connection cut. */
+let lost = false;
 before(async () => {
-  lab = await openLab();
+  proxy = await startSlowProxy({
+    cut: ({ url }) => lost && url.endsWith(".wasm"),
+    onAnswer: (_, headers) => {
+      if (strict && headers[POLICY]) headers[POLICY] = "default-src 'self'; script-src 'self'";
+    },
+  });
+  lab = await openLab({ front: proxy.inFrontOf });
 });
-after(() => lab?.close());
-beforeEach(() => lab.reset());
+after(async () => {
+  await lab?.close();
+  await proxy?.stop();
+});
+beforeEach(() => {
+  strict = false;
+  lost = false;
+  return lab.reset();
+});
 
 const newKey = () => randomBytes(16).toString("hex");
 
@@ -54,29 +75,56 @@ test("r79_given_two_submits_before_the_module_is_there_then_one_is_held_and_hand
   assert.equal(order.key, key, "R8: under the key that the server wrote into the page");
 });
 
-for (const [name, query] of [
-  ["never_comes", { module: "never" }],
-  ["is_refused_by_the_pages_policy", { module: "now", policy: "strict" }],
+/** The form's own POST went out, once, under the page's key. */
+async function assertNativePost(key) {
+  await eventually("the order was placed", async () => (await lab.server.effects()).count === 1);
+  const sent = await posts();
+  assert.deepEqual([sent.length, keysOf(sent)], [1, [key]]);
+  assert.match(sent[0].content_type, /^application\/x-www-form-urlencoded/, "the form's own");
+  assert.equal((await lab.server.effects()).orders[0].key, key);
+}
+
+test("r80_given_a_module_that_never_comes_and_an_empty_slot_then_the_forms_own_post_goes_out_once_under_the_pages_key", async () => {
+  const key = await open({ module: "never" });
+  await press();
+  await assertNativePost(key);
+});
+
+/** Opens the page with the library and waits until it knows that its module is not to be had. */
+async function openWithoutModule(query) {
+  const key = await open({ module: "now", ...query });
+  await eventually("the library is there", () => lab.script(() => globalThis.lab !== undefined));
+  const failed = await lab.driver.executeAsyncScript(
+    "lab.pending().then(() => arguments[0](null), ({ code, cause }) => arguments[0]([code, String(cause)]))",
+  );
+  assert.equal(failed?.[0], "module_unavailable", "the module is really not there");
+  return key;
+}
+
+for (const [name, hinder] of [
+  [
+    "the_pages_policy_forbids",
+    () => {
+      strict = true;
+    },
+  ],
+  [
+    "the_network_loses",
+    () => {
+      lost = true;
+    },
+  ],
 ]) {
-  test(`r80_given_a_module_that_${name}_and_an_empty_slot_then_the_forms_own_post_goes_out_once_under_the_pages_key`, async () => {
-    const restore =
-      query.policy === undefined
-        ? undefined
-        : await lab.beforeLoad(
-            "WebAssembly.instantiate = WebAssembly.instantiateStreaming = () => Promise.reject(new Error('blocked'));",
-          );
-    try {
-      const key = await open(query);
-      if (restore) await eventually("the library is there", () => lab.script(() => globalThis.lab !== undefined));
-      await press();
-      await eventually("the order was placed", async () => (await lab.server.effects()).count === 1);
-      const sent = await posts();
-      assert.deepEqual([sent.length, keysOf(sent)], [1, [key]]);
-      assert.match(sent[0].content_type, /^application\/x-www-form-urlencoded/, "the form's own");
-      assert.equal((await lab.server.effects()).orders[0].key, key);
-    } finally {
-      await restore?.();
-    }
+  test(`r80_given_a_module_that_${name}_then_the_forms_own_post_under_the_pages_key_or_a_message_and_never_an_unkeyed_post`, async () => {
+    hinder();
+    const key = await openWithoutModule();
+    await press();
+    await assertNativePost(key);
+    await lab.reset();
+    await openWithoutModule({ key: "" });
+    await press();
+    await eventually("it is said", async () => (await alertText()) !== "");
+    assert.equal((await posts()).length, 0);
   });
 }
 
@@ -180,6 +228,70 @@ test("r94_given_a_button_that_sends_elsewhere_then_the_early_script_leaves_it_to
   assert.equal(await lab.script(() => globalThis.prevented), false);
 });
 
+/** From `globalThis.trapNow` on, every call into the module ends as a trap does. */
+const TRAPPING = `
+  const wrapped = ({ instance, module }) => {
+    const trapping = Object.entries(instance.exports).map(([name, value]) => [name, typeof value !== "function" ? value
+      : (...args) => {
+          if (globalThis.trapNow) throw new WebAssembly.RuntimeError("unreachable");
+          return value(...args);
+        }]);
+    return { instance: { exports: Object.fromEntries(trapping) }, module };
+  };
+  for (const name of ["instantiate", "instantiateStreaming"]) {
+    const real = WebAssembly[name];
+    WebAssembly[name] = async (...args) => wrapped(await real.apply(WebAssembly, args));
+  }`;
+
+test("r80_given_a_module_that_traps_mid_flight_then_unknown_at_once_a_press_says_so_and_the_next_load_finds_the_one_effect", async () => {
+  const restore = await lab.beforeLoad(TRAPPING);
+  try {
+    await open({ module: "now" });
+    await lab.bound();
+    await lab.server.plan([{ match: { attempt: 1 }, fault: "delay-after", ms: 1_500 }]);
+    await press();
+    await eventually("the request arrived", async () => (await posts()).length === 1);
+    await lab.script(() => {
+      globalThis.errors = [];
+      globalThis.lab.form.addEventListener("error", ({ error }) => globalThis.errors.push(error.code));
+      globalThis.trapNow = true;
+    });
+    const { doubt, may } = await lab.until("unknown");
+    assert.deepEqual([doubt.possible, doubt.cause, may], [true, "document_lost", []]);
+    assert.deepEqual(await lab.script(() => globalThis.errors), ["module_trapped"]);
+    assert.equal(await lab.script(() => document.querySelector("#order").getAttribute("aria-busy")), "false");
+    assert.equal((await lab.call("check")).error.code, "module_trapped");
+    await press();
+    await eventually("it is said", async () => (await alertText()) !== "");
+    assert.equal((await posts()).length, 1, "never another, and never an unkeyed one");
+  } finally {
+    await restore();
+  }
+  await lab.open();
+  await lab.until("succeeded");
+  await assertOneEffect(lab.server);
+});
+
+test("r80_given_a_module_that_traps_before_anything_is_sent_then_a_press_ends_in_one_post_under_the_pages_key", async () => {
+  const restore = await lab.beforeLoad(TRAPPING);
+  try {
+    const key = await open({ module: "now" });
+    await lab.bound();
+    await lab.script(() => {
+      globalThis.trapNow = true;
+    });
+    // The first press may be the call that traps; then it is the second that finds the module dead.
+    const placed = async () => (await lab.server.effects()).count === 1;
+    await press();
+    await eventually("it goes out at once", placed, 1_500).catch(press);
+    await eventually("the order was placed", placed);
+    const sent = await posts();
+    assert.deepEqual([sent.length, keysOf(sent)], [1, [key]]);
+  } finally {
+    await restore();
+  }
+});
+
 test("r8_given_a_form_that_is_bound_to_another_object_then_the_first_ones_key_is_never_taken_for_it", async () => {
   await lab.open({ cart: "first" });
   const value = () => lab.script(() => document.querySelector("[name=_idempotency_key]")?.value ?? "");
@@ -197,17 +309,16 @@ test("r8_given_a_form_that_is_bound_to_another_object_then_the_first_ones_key_is
   assert.equal(await assertOneEffect(lab.server), second);
 });
 
-test("r98_given_two_operations_on_one_form_then_the_field_carries_neither_key", async () => {
+test("r98_r100_given_two_operations_on_one_form_then_the_field_carries_the_key_of_the_one_that_its_action_names", async () => {
   await lab.open();
-  await eventually("one key stands there", () =>
-    lab.script(() => document.querySelector("[name=_idempotency_key]")?.value),
-  );
-  await lab.script(() => {
-    const { bindForm, defineOperation } = globalThis.lab;
-    const draft = defineOperation({ name: "order.draft", url: "/drafts", status: { url: "/drafts/status" } });
-    bindForm("#order", draft, { subject: "demo-user", object: "cart-1" });
-  });
-  await eventually("it is empty", () =>
-    lab.script(() => document.querySelector("[name=_idempotency_key]").value === ""),
-  );
+  const value = () => lab.script(() => document.querySelector("[name=_idempotency_key]")?.value);
+  const order = await eventually("the order's key stands there", value);
+  await lab.driver.executeScript(`
+    const draft = lab.defineOperation({ name: "order.draft", url: "/drafts", status: { url: "/drafts/status" } });
+    window.draft = lab.bindForm("#order", draft, { subject: "demo-user", object: "cart-1" });`);
+  await eventually("the draft has a key", () => lab.script(() => globalThis.draft.snapshot.reference !== null));
+  assert.equal(await value(), order, "the form's own POST goes to /orders");
+  await lab.script(() => document.querySelector("#order").setAttribute("action", "/elsewhere"));
+  await lab.call("beginNew");
+  await eventually("no key goes to an address of neither", async () => (await value()) === "");
 });

@@ -45,14 +45,16 @@ test("r14_given_a_file_then_multipart_goes_out_whatever_the_encoding_says_and_th
   assert.match(content_type, /^multipart\/form-data; ?boundary=/);
 });
 
-test("r16_given_a_lost_answer_then_the_retry_is_the_same_wish_to_the_server_and_replayed", async () => {
+test("r16_f54_a_given_a_lost_answer_then_the_retry_has_another_boundary_and_is_replayed", async () => {
   await openWithFile("abc");
   await lab.server.plan(LOST);
   await lab.click();
   const { replayed } = await lab.until("succeeded");
   assert.equal(replayed, true);
   await assertOneEffect(lab.server);
-  assert.equal(keysOf(commands(await lab.server.log())).length, 1);
+  const sent = commands(await lab.server.log());
+  assert.equal(keysOf(sent).length, 1);
+  assert.equal(new Set(sent.map(({ content_type }) => content_type)).size, 2, "the browser chose another boundary");
 });
 
 test("r57_given_an_unknown_outcome_then_the_check_finds_the_servers_fingerprint_of_the_file_equal_to_ours", async () => {
@@ -65,7 +67,7 @@ test("r57_given_an_unknown_outcome_then_the_check_finds_the_servers_fingerprint_
   await assertOneEffect(lab.server);
 });
 
-test("r16_given_another_content_under_the_same_name_while_the_first_is_unknown_then_a_conflict_and_nothing_is_sent", async () => {
+test("r16_f54_b_given_another_content_under_the_same_name_while_the_first_is_unknown_then_a_conflict_and_nothing_is_sent", async () => {
   await openWithFile("abc", { attempts: 1 });
   await lab.server.plan([{ match: { attempt: 1 }, fault: "drop-before" }]);
   await lab.click();
@@ -113,6 +115,14 @@ test("r95_given_a_double_click_while_a_file_is_read_then_one_intent_that_is_anno
   });
   assert.deepEqual(seen, [[{ count: 1, bytes: 3 }], "true"]);
   await lab.until("succeeded");
+  const heard = await eventually("both presses are answered", async () => {
+    const all = await lab.outcomes();
+    return all.length === 2 && all;
+  });
+  assert.deepEqual(
+    heard.map(({ kind }) => kind),
+    ["settled", "settled"],
+  );
   await assertOneEffect(lab.server);
   assert.equal(commands(await lab.server.log()).length, 1);
 });

@@ -391,10 +391,11 @@ impl Machine {
         self.page_key = Key::parse(text).ok();
     }
 
-    /// What a form's own POST, without the library, has to carry: the key in use and when it was first sent (R100).
+    /// What a form's own POST, without the library, has to carry: the key in use and when it was first sent (R100). Nothing
+    /// once somebody else is there (R93).
     #[must_use]
     pub fn native_key(&self) -> Option<(&Key, Wall)> {
-        self.record.current.as_ref().map(|current| (&current.key, current.first_sent))
+        self.record.current.as_ref().filter(|_| !self.inert).map(|current| (&current.key, current.first_sent))
     }
 
     const fn server_time(&self, at: Wall) -> Wall {

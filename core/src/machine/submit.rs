@@ -9,7 +9,7 @@ use crate::budget::{ECHO_WINDOW, Round};
 use crate::fingerprint::Digest;
 use crate::key::Key;
 use crate::planted::{self, Bug};
-use crate::record::{Ending, Phase};
+use crate::record::{Ending, Phase, owner_of};
 use crate::time::{Millis, Now};
 
 /// How often an offline hold looks again, beside the `online` event (R37).
@@ -283,6 +283,10 @@ impl Machine {
         }
         current.digest = Some(Digest::of(&current.key, &wish.canonical));
         current.remembered = wish.remembered.clone();
+        current.owner.clear();
+        if !current.remembered.is_empty() {
+            current.owner = owner_of(&self.setting.subject);
+        }
         current.round_started = now.wall;
         current.budget = self.operation.budget;
         current.elapsed = Millis::ZERO;

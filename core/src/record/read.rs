@@ -125,6 +125,7 @@ fn read_current(value: &Value) -> Option<Current> {
         lease_until: Wall(number(value, "lease_until")?),
         checked_at: Wall(number(value, "checked_at")?),
         remembered,
+        owner: optional(value, "owner", |owner| owner.as_str().map(String::from))?.unwrap_or_default(),
     })
 }
 

@@ -24,6 +24,7 @@ fn full() -> Record {
             lease_until: Wall(5_000),
             checked_at: Wall(7),
             remembered: vec![("sku".into(), "A1\n\u{1F600}".into())],
+            owner: owner_of("user-7"),
             ..Current::reserved(key(7), Wall(1_000), Wall(2_000), Millis(8_000))
         }),
         last: Some(Tombstone {
@@ -130,4 +131,29 @@ fn r93_given_erase_then_no_remembered_value_is_written() {
     let mut record = full();
     record.erase_remembered();
     assert!(!record.write().contains("A1"));
+}
+
+#[test]
+fn r93_given_a_record_of_somebody_else_then_it_is_erased_once_nobody_drives_it_and_ones_own_never() {
+    let record = full();
+    let lease_over = Wall(5_000);
+    let mut erased = record.clone();
+    assert!(!erased.erase_unless(&owner_of("user-7"), lease_over, 9), "one's own");
+    assert!(!erased.erase_unless(&owner_of("user-8"), Wall(4_999), 9), "a document drives it");
+    assert_eq!(erased, record);
+    assert!(erased.erase_unless(&owner_of("user-8"), lease_over, 9));
+    assert!(!erased.write().contains("A1") && !erased.write().contains("owner"));
+    assert!(erased.version > record.version && erased.version.writer == 9);
+    assert_eq!(read(&erased.write()).unwrap(), erased);
+    assert!(!erased.erase_unless(&owner_of("user-8"), lease_over, 9), "there is nothing left to erase");
+    let mut unsaid = record;
+    unsaid.current.as_mut().unwrap().owner.clear();
+    assert!(unsaid.erase_unless(&owner_of("user-7"), lease_over, 9), "whose it is nobody knows");
+}
+
+#[test]
+fn r88_given_a_written_record_then_it_names_no_subject() {
+    let record = full();
+    assert!(!record.write().contains("user-7"));
+    assert_ne!(owner_of("user-7"), owner_of("user-8"));
 }

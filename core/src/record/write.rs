@@ -69,6 +69,9 @@ fn write_current(w: &mut Writer, current: &Current) {
     w.string("driver", &current.driver);
     w.number("lease_until", current.lease_until.0);
     w.number("checked_at", current.checked_at.0);
+    if !current.owner.is_empty() {
+        w.string("owner", &current.owner);
+    }
     w.begin_array("remembered");
     for (name, value) in &current.remembered {
         w.item_begin_object();

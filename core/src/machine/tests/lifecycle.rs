@@ -133,8 +133,10 @@ fn rev(rev: u32) -> String {
 fn r25_r93_given_another_subject_then_values_are_erased_and_nothing_is_shown_or_sent() {
     let mut desk = Desk::new();
     desk.submit("2");
+    assert!(desk.machine.native_key().is_some());
     desk.feed(Event::SubjectChanged);
     assert_eq!(desk.state(), "idle");
+    assert!(desk.machine.native_key().is_none(), "no key of theirs for a form's own POST");
     assert!(!desk.store.text.as_ref().unwrap().1.contains("A1"));
     let sent = desk.sent.len();
     desk.submit("2");
