@@ -205,3 +205,18 @@ fn r116_given_a_settled_or_fenced_record_then_it_never_becomes_anything_else() {
     let held = RecordState::InProgress(claim(Phase::Reserved, NOW));
     assert!(!held.may_become(StateName::Fenced));
 }
+
+#[test]
+fn r60_given_an_uncertain_record_then_409_uncertain_and_the_effect_never_runs_again() {
+    for authority in [Authority::Granted, Authority::Refused] {
+        let request = CommandRequest { authority, deadline: Some(NOW.minus(Millis(1))), ..request() };
+        let policy = Policy::default();
+        let record = record(RecordState::Uncertain);
+        assert_eq!(decide_command(Some(&record), &request, &policy, NOW), Decision::Uncertain);
+    }
+    let record = record(RecordState::Uncertain);
+    let late = NOW.plus(Millis(365 * 24 * 60 * 60 * 1_000));
+    for policy in [Policy::default(), Policy { recovery: RecoveryClass::None, ..Policy::default() }] {
+        assert_eq!(decide_command(Some(&record), &request(), &policy, late), Decision::Uncertain, "however old");
+    }
+}

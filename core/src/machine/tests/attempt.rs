@@ -399,3 +399,30 @@ fn r65_given_a_late_answer_of_an_attempt_that_was_given_up_then_it_counts_only_i
         assert_eq!((desk.state(), desk.sent.len()), (state, 2));
     }
 }
+
+#[test]
+fn r62_given_a_lost_answer_and_then_a_session_that_ended_then_suspended_keeps_the_doubt() {
+    let mut desk = Desk::new();
+    desk.submit("2");
+    desk.feed(Event::TransportFailed { attempt: 1 });
+    desk.run(2_000);
+    assert_eq!(desk.sent.len(), 2);
+    desk.answer(status_only(401));
+    assert_eq!(desk.state(), "suspended");
+    assert_ne!(desk.doubt(), Doubt::None, "the first may have happened");
+    let later = desk.reopen(1_000);
+    assert_ne!(later.doubt(), Doubt::None, "and that is on record");
+}
+
+#[test]
+fn r33_given_a_claim_whose_write_takes_the_rest_of_the_budget_then_it_is_not_sent_after_the_deadline() {
+    let mut desk = Desk::new();
+    let entropy = desk.entropy();
+    let fx = desk.machine.step(desk.now, Event::Submit(wish("2"), entropy));
+    let budget = desk.machine.operation().budget.0;
+    desk.pass(budget);
+    desk.perform(fx);
+    assert_eq!(desk.sent.len(), 0);
+    desk.run(1_000);
+    assert_eq!((desk.state(), desk.sent.len(), desk.doubt()), ("not_sent", 0, Doubt::None));
+}
