@@ -61,15 +61,13 @@ for (const amount of ["9007199254740993", "9007199254740992", "10000000000000000
 
 /** Submits it as a value of the page's own, and loses the answer. */
 const submitValue = (source) =>
-  lab.script((source) => {
-    const amount = new Function(`return ${source}`)();
-    const intent = globalThis.lab.operation.intent({ subject: "demo-user", object: `f52 ${source}` });
-    globalThis.f52 = intent;
-    return intent.submit({ sku: "A1", quantity: "2", amount }).then(
+  lab.driver.executeScript(`
+    const intent = window.lab.operation.intent({ subject: "demo-user", object: "f52 ${source}" });
+    window.f52 = intent;
+    return intent.submit({ sku: "A1", quantity: "2", amount: ${source} }).then(
       ({ snapshot }) => ({ state: snapshot.state }),
       ({ code }) => ({ code }),
-    );
-  }, source);
+    );`);
 
 for (const source of ["10.0", "1e-5", "-0", "0.1 + 0.2", "2 ** 53 - 1", "1e21 / 1e21", "123456.789e3"]) {
   test(`f52_given_${source}_in_the_browser_then_its_fingerprint_is_the_servers`, async () => {
